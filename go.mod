@@ -22,7 +22,6 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/tidwall/gjson v1.20.0
 	go.uber.org/goleak v1.3.0
-	golang.org/x/crypto/x509roots/fallback v0.0.0-20261020153306-9f2b28d4331a // the Go team's copy of the roots that browsers trust: it has no releases
 	golang.org/x/sys v0.49.0
 	golang.org/x/tools v0.52.0
 	pgregory.net/rapid v1.3.0
@@ -31,6 +30,7 @@ require (
 require (
 	github.com/coder/websocket v1.8.15
 	github.com/klauspost/compress v1.20.3
+	github.com/yuin/goldmark v1.8.2
 	rsc.io/qr v0.2.0
 )
 

@@ -75,9 +75,9 @@ type (
 	Settler interface {
 		Settled(ref desk.Ref, o convert.Outcome)
 	}
-	// Declarer says what the client declared of itself; ok is false while that
+	// declarer says what the client declared of itself; ok is false while that
 	// is not known. It is used if no [Options] were given.
-	Declarer interface {
+	declarer interface {
 		ClientCapabilities() (caps acp.ClientCapabilities, ok bool)
 	}
 	// Closer says when the connection is gone.
@@ -148,7 +148,7 @@ type Adapter struct {
 	log    *slog.Logger
 	desk   *desk.Desk
 	// declared is nil if options say what the client can do.
-	declared Declarer
+	declared declarer
 	*memory
 }
 
@@ -157,17 +157,16 @@ type memory struct {
 	mu sync.Mutex
 	// broken are, by session, rungs on which the client gave no valid reply.
 	broken map[string]map[Rung]bool
-	serial int
 }
 
 // New makes an adapter for a connection. With nil opts it goes by what the client
-// declared, if it is a [Declarer]; else they are the zero Options.
+// declared, if it has a method ClientCapabilities; else they are the zero Options.
 func New(client Client, opts *Options) *Adapter {
 	a := &Adapter{client: client, memory: &memory{broken: map[string]map[Rung]bool{}}}
 	if opts != nil {
 		a.opts = *opts
 	} else {
-		a.declared, _ = client.(Declarer)
+		a.declared, _ = client.(declarer)
 	}
 	a.log = a.opts.Logger
 	if a.log == nil {
@@ -207,17 +206,17 @@ func (a *Adapter) ended(ctx context.Context, err error) convert.Outcome {
 }
 
 // Withdrawn is how a call ends whose context has ended. The cause says who did
-// it, see [life.Cancelled].
+// it, see [life.Outcome].
 func Withdrawn(ctx context.Context) convert.Outcome {
 	cause := context.Cause(ctx)
-	cancelled, ok := life.Cancelled(cause)
+	gone, ok := life.Outcome(cause)
 	switch {
 	case cause == nil:
 		return convert.Outcome{}
 	case disconnected(cause):
 		return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 	case ok:
-		return cancelled
+		return gone
 	default:
 		return convert.Outcome{Status: convert.Failed, Reason: "The question was withdrawn: " + Words(cause)}
 	}

@@ -94,7 +94,9 @@ func TestSessionsDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-func TestCancelEndsTheCallAndItsSiblings(t *testing.T) {
+// A call that is dismissed ends, with the answers that it had. Whether another one of
+// its session goes with it is for whoever knows the turns: it has its turn here.
+func TestCancelEndsTheCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEditor(t)
 		a := adapter.New(e.conn, nil)
@@ -104,11 +106,12 @@ func TestCancelEndsTheCallAndItsSiblings(t *testing.T) {
 		synctest.Wait()
 		e.selects(req, "SQLite")
 		e.cancels(e.request())
+		e.selects(e.request(), "SQLite")
 		leave := e.drain()
 		o := first.wait()
 		require.Equal(t, convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, o)
 		require.ErrorIs(t, first.err, convert.ErrCancelled)
-		require.Equal(t, convert.Cancelled, second.wait().Status, "a sibling is withdrawn unasked")
+		require.Equal(t, one("SQLite"), second.wait().Answers)
 		require.Empty(t, a.Desk().List())
 		leave()
 		require.Equal(t, []string{
@@ -116,6 +119,8 @@ func TestCancelEndsTheCallAndItsSiblings(t *testing.T) {
 			"one completed Which database? → SQLite",
 			"one:2 pending Which database?\n\nQuestion 2 of 3.",
 			"one:2 failed Which database? → User cancelled the question",
+			"two pending Which database?",
+			"two completed Which database? → SQLite",
 		}, e.updates)
 	})
 }
@@ -125,8 +130,9 @@ func TestContextWithdrawsTheQuestion(t *testing.T) {
 		cause error
 		want  convert.Status
 	}{
-		"cancelled": {context.Canceled, convert.Cancelled},
-		"deadline":  {context.DeadlineExceeded, convert.Failed},
+		"cancelled":           {context.Canceled, convert.Withdrawn},
+		"cancelled by a user": {convert.ErrCancelled, convert.Cancelled},
+		"deadline":            {context.DeadlineExceeded, convert.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -236,16 +242,22 @@ func TestCallsThatCannotBeAsked(t *testing.T) {
 	}
 }
 
+// Two sub-agents whose models count alike ask at once under one id: both are asked, each as
+// a tool call of its own.
 func TestSameIDTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEditor(t)
 		a := adapter.New(permissionOnly{e.conn}, nil)
-		first := begin(t.Context(), a, callOf("q", pick))
+		first := begin(t.Context(), a, callOf("ask:0", pick))
 		req := e.request()
-		o, _ := a.Ask(t.Context(), callOf("q", pick))
-		require.Equal(t, convert.Failed, o.Status)
+		second := begin(t.Context(), a, callOf("ask:0", pick))
+		synctest.Wait()
 		e.selects(req, "SQLite")
-		require.Equal(t, convert.Answered, first.wait().Status)
+		require.Equal(t, "SQLite", first.wait().Answers[0].Selected[0])
+		next := e.request()
+		require.NotEqual(t, req.Get("params.toolCall.toolCallId").Str, next.Get("params.toolCall.toolCallId").Str)
+		e.selects(next, "PostgreSQL")
+		require.Equal(t, "PostgreSQL", second.wait().Answers[0].Selected[0])
 		e.leave()
 	})
 }

@@ -3,8 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"strconv"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -16,10 +14,10 @@ import (
 var structural = convert.NoLimits
 
 // Ask asks all questions of the call and returns how it ended. It blocks until
-// then. When ctx ends, the open question is withdrawn. The outcome is Cancelled
-// if ctx was cancelled without a cause or with [convert.ErrCancelled],
-// Disconnected with [convert.ErrDisconnected], and Failed with any other cause,
-// a deadline included: those are not the user's doing.
+// then. When ctx ends, the open question is withdrawn. The outcome is Withdrawn if
+// ctx was cancelled without a cause, Cancelled with [convert.ErrCancelled], which says
+// that the user did it, Disconnected with [convert.ErrDisconnected], and Failed with
+// any other cause, a deadline included.
 //
 // A call without an id gets one. An id that is open already is a failure.
 func (a *Adapter) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
@@ -105,10 +103,7 @@ func (a *Adapter) post(ctx context.Context, e *entry) error {
 			return err
 		}
 	}
-	ticket, err := a.place(ctx, it, "question")
-	if err != nil {
-		return err
-	}
+	ticket := a.place(ctx, it)
 	e.ticket, e.ctx, e.call = ticket, ticket.Context(), ticket.Item().Call
 	if e.form != nil {
 		e.form.ID = e.call.ID
@@ -117,27 +112,14 @@ func (a *Adapter) post(ctx context.Context, e *entry) error {
 }
 
 // place posts an item, for whoever calls wait next and may hold a lock until then.
-// One without an id gets one of ours.
-func (a *Adapter) place(ctx context.Context, it desk.Item, word string) (*desk.Ticket, error) {
+func (a *Adapter) place(ctx context.Context, it desk.Item) *desk.Ticket {
 	if a.opts.Describe != nil {
 		a.opts.Describe(&it)
 	}
-	if c, ok := a.client.(interface{ Prompted() bool }); ok {
-		it.Prompted = c.Prompted()
+	if c, ok := a.client.(interface{ Prompts() int }); ok {
+		it.Prompts = c.Prompts()
 	}
-	if it.Call.ID != "" {
-		return a.desk.Place(ctx, it)
-	}
-	for {
-		a.mu.Lock()
-		a.serial++
-		it.Call.ID = word + "_" + strconv.Itoa(a.serial)
-		a.mu.Unlock()
-		ticket, err := a.desk.Place(ctx, it)
-		if !errors.Is(err, desk.ErrOpen) { // another adapter may be at the desk
-			return ticket, err
-		}
-	}
+	return a.desk.Place(ctx, it)
 }
 
 // wait asks the call when its turn has come. It returns the outcome that stands,
@@ -163,17 +145,5 @@ func (a *Adapter) tellSettled(ref desk.Ref, o convert.Outcome) {
 
 // settle gives the call its outcome, unless somebody at the desk did.
 func (e *entry) settle(o convert.Outcome) (stands convert.Outcome, first bool) {
-	return e.ticket.Settle(o, settledBy(e.ctx, o))
-}
-
-// settledBy says whose outcome it is: a call that was withdrawn or failed has
-// nobody's.
-func settledBy(ctx context.Context, o convert.Outcome) string {
-	switch o.Status {
-	case convert.Answered, convert.Declined, convert.Cancelled:
-		if ctx.Err() == nil {
-			return "editor"
-		}
-	}
-	return ""
+	return e.ticket.Settle(o, "editor")
 }

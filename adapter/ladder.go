@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,7 +120,7 @@ func (a *Adapter) ask(e *entry) (stands convert.Outcome, first bool) {
 			o.Answers = answers
 			return a.conclude(e, q, o)
 		}
-		a.end(e, ask.Complete(e.call, q, answer))
+		a.end(e, ask.Updates(e.call).Complete(q, answer))
 	}
 	panic("unreachable: a call has questions")
 }
@@ -148,7 +149,7 @@ func (a *Adapter) closed() <-chan struct{} {
 func (a *Adapter) conclude(e *entry, q int, o convert.Outcome) (stands convert.Outcome, first bool) {
 	stands, first = e.settle(o)
 	if stands.Status != convert.Answered {
-		a.end(e, ask.Fail(e.call, q, stands))
+		a.end(e, ask.Updates(e.call).Fail(q, stands))
 		return stands, first
 	}
 	from := 0
@@ -160,7 +161,7 @@ func (a *Adapter) conclude(e *entry, q int, o convert.Outcome) (stands convert.O
 		if i > q { // answered at the desk before it was asked here
 			a.announce(e, i, false)
 		}
-		a.end(e, ask.Complete(e.call, i, shown[i]))
+		a.end(e, ask.Updates(e.call).Complete(i, shown[i]))
 	}
 	return stands, first
 }
@@ -169,9 +170,9 @@ func (a *Adapter) conclude(e *entry, q int, o convert.Outcome) (stands convert.O
 func (a *Adapter) concludeForm(e *entry, o convert.Outcome) (stands convert.Outcome, first bool) {
 	stands, first = e.settle(o)
 	if stands.Status == convert.Answered {
-		a.end(e, ask.CompleteAll(e.call, e.shown(stands.Answers)))
+		a.end(e, ask.Updates(e.call).CompleteAll(e.shown(stands.Answers)))
 	} else {
-		a.end(e, ask.FailAll(e.call, stands))
+		a.end(e, ask.Updates(e.call).FailAll(stands))
 	}
 	return stands, first
 }
@@ -212,25 +213,25 @@ func (a *Adapter) stepDown(e *entry, from Rung, why error) {
 	a.log.Warn(what, "session", e.call.Session, "call", e.call.ID, "rung", from.String(), "why", why)
 }
 
-// maxTries is how often a field of a form is asked for before it is given up.
+// maxTries is how often answers that do not fit are taken before a question is given up.
 const maxTries = 3
 
-// askFitting asks one question until the answer fits its field, if it is one of
+// askFitting asks one question until the answer fits it, and its field, if it is one of
 // a form.
 func (a *Adapter) askFitting(e *entry, q int) (convert.Answer, convert.Outcome) {
 	call := e.call
 	for try := 1; ; try++ {
 		answer, o := a.askOne(e, call, q)
-		if o.Status != convert.Answered || e.form == nil {
-			return answer, o
+		err := call.Questions[q].Fits(answer)
+		if err == nil && e.form != nil {
+			err = e.form.Check(q, answer)
 		}
-		err := e.form.Check(q, answer)
-		if err == nil {
+		if o.Status != convert.Answered || err == nil {
 			return answer, o
 		}
 		if try == maxTries {
 			// Without the answer: reasons are logged.
-			return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "No answer fitted: expected " + e.form.Expects(q)}
+			return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "No answer fitted: expected " + cmp.Or(e.form, new(ask.FormCall)).Expects(q)}
 		}
 		call.Questions = slices.Clone(e.call.Questions)
 		call.Questions[q].Text = ask.Remark(err.Error(), call.Questions[q].Text)
@@ -346,7 +347,7 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 	}
 	for hasty := 0; ; {
 		ctx, showing := a.showing(e.ctx, a.opts.GuardPrompts, hasty > 0)
-		reply, err := talker.AskInConversation(ctx, Message{e.call.Session, ask.ToolCallID(e.call, q), text, means})
+		reply, err := talker.AskInConversation(ctx, Message{e.call.Session, ask.Updates(e.call).IDOf(q), text, means})
 		if err != nil {
 			o := a.ended(e.ctx, err)
 			if o.Status == 0 {
@@ -385,7 +386,7 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 	var o convert.Outcome
 	var err error
 	if e.form == nil {
-		a.queueUpdate(e, ask.AnnounceAll(e.call))
+		a.queueUpdate(e, ask.Updates(e.call).AnnounceAll())
 		o, err = a.sendForm(e, ask.Form(e.call))
 	} else {
 		a.queueUpdate(e, e.form.Announce())
@@ -436,11 +437,11 @@ func (a *Adapter) announce(e *entry, q int, again bool) {
 // announcement is a question's tool call.
 func (a *Adapter) announcement(e *entry, q int, again bool) acp.SessionUpdate {
 	if again {
-		return ask.Reannounce(e.call, q, a.opts.Title)
+		return ask.Updates(e.call).Reannounce(q, a.opts.Title)
 	}
-	update := ask.Announce(e.call, q, a.opts.Title)
-	if !a.usable(e, Permission) && update.ToolCall != nil {
-		// The question stands in the conversation, and terminals show what is here.
+	update := ask.Updates(e.call).Announce(q, a.opts.Title)
+	if (a.opts.Appends || !a.usable(e, Permission)) && update.ToolCall != nil {
+		// The question is in the request or the conversation, and what is here is shown, too.
 		update.ToolCall.RawInput = nil
 	}
 	if a.opts.Appends && a.usable(e, Permission) && update.ToolCall != nil {

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -15,8 +16,9 @@ import (
 // waits for open questions, and they wait for it. At the desk it is a question
 // whose options have the names of the request's. The reply is the client's as it
 // came; if the desk settled it, one that selects the option picked there, or is
-// cancelled. One that was never shown, because the user dismissed a question before it,
-// is an error that matches [convert.ErrCancelled].
+// cancelled. One that nobody has answered is an error, which matches
+// [convert.ErrWithdrawn] if it was taken back. An option that allows, with words beside
+// it, is no permission: the request is shown again, and says so.
 func (a *Adapter) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	return a.PostPermission(ctx, convert.SubAgent{}, r)()
 }
@@ -25,25 +27,17 @@ func (a *Adapter) RequestPermission(ctx context.Context, r acp.RequestPermission
 // returns the rest of [Adapter.RequestPermission]. wait must be called, once. At
 // the desk it says which sub-agent asks, if one does.
 func (a *Adapter) PostPermission(ctx context.Context, who convert.SubAgent, r acp.RequestPermissionRequest) (wait func() (acp.RequestPermissionResponse, error)) {
-	p := permission{request: r, call: about.PermissionCall(r)}
+	p := permission{request: r, call: about.PermissionCall(r), tool: about.ToolOf(r)}
 	p.call.SubAgent = who
-	it := desk.Item{Kind: desk.Permission, Call: p.call, Check: about.OneOption(r), About: about.About{Tool: about.ToolOf(r)}}
-	ticket, err := a.place(ctx, it, "permission")
-	if err != nil { // there may be several for one tool call
-		p.call.ID, it.Call.ID = "", ""
-		ticket, err = a.place(ctx, it, string(r.ToolCall.ToolCallId))
-	}
-	return func() (acp.RequestPermissionResponse, error) {
-		if err != nil {
-			return acp.RequestPermissionResponse{}, err
-		}
-		return p.wait(a, ticket)
-	}
+	it := desk.Item{Kind: desk.Permission, Call: p.call, Check: p.tool.Check(p.call.Questions[0].Options), About: about.About{Tool: p.tool}}
+	ticket := a.place(ctx, it)
+	return func() (acp.RequestPermissionResponse, error) { return p.wait(a, ticket) }
 }
 
 type permission struct {
 	request acp.RequestPermissionRequest
 	call    convert.Call
+	tool    about.Tool
 }
 
 func (p *permission) wait(a *Adapter, t *desk.Ticket) (acp.RequestPermissionResponse, error) {
@@ -54,7 +48,7 @@ func (p *permission) wait(a *Adapter, t *desk.Ticket) (acp.RequestPermissionResp
 		response, err = p.ask(a, t)
 	}
 	o := p.outcome(a, t.Context(), response, err)
-	stands, first := t.Settle(o, settledBy(t.Context(), o))
+	stands, first := t.Settle(o, "editor")
 	a.tellSettled(t.Ref(), stands)
 	if first {
 		return response, err
@@ -65,8 +59,10 @@ func (p *permission) wait(a *Adapter, t *desk.Ticket) (acp.RequestPermissionResp
 func (p *permission) ask(a *Adapter, t *desk.Ticket) (r acp.RequestPermissionResponse, err error) {
 	if a.opts.First != Elsewhere {
 		t.Asking(0, Permission.String())
-		p.showPlan(a, t.Context())
-		return a.client.RequestPermission(t.Context(), p.request)
+		if text := about.Unseen(p.request); text != "" {
+			p.tell(a, t.Context(), text)
+		}
+		return p.askClient(a, t.Context())
 	}
 	t.Asking(0, Elsewhere.String())
 	select {
@@ -77,15 +73,37 @@ func (p *permission) ask(a *Adapter, t *desk.Ticket) (r acp.RequestPermissionRes
 	}
 }
 
-// showPlan puts a plan into the conversation, for a client that asks for its
-// approval and does not show it.
-func (p *permission) showPlan(a *Adapter, ctx context.Context) {
-	up, ok := a.client.(Updater)
-	if plan := about.Plan(p.request); ok && plan != "" && a.opts.TitlesOnly() {
-		n := acp.SessionNotification{SessionId: p.request.SessionId, Update: acp.UpdateAgentMessageText("\n\n" + plan + "\n\n")}
-		if err := up.SessionUpdate(ctx, n); err != nil {
-			a.log.Debug("a plan was not shown", "session", p.request.SessionId, "err", err)
+// askClient asks until the reply is one, or has words beside a yes once too often.
+func (p *permission) askClient(a *Adapter, ctx context.Context) (r acp.RequestPermissionResponse, err error) {
+	request := p.request
+	var condition about.Condition
+	for range maxTries {
+		if r, err = a.client.RequestPermission(ctx, request); err != nil {
+			return r, err
 		}
+		if _, err := p.picked(r); !errors.As(err, &condition) {
+			return r, nil
+		}
+		p.tell(a, ctx, condition.Remark())
+		remark := acp.ToolContent(acp.TextBlock(condition.Remark()))
+		request.ToolCall.Content = append([]acp.ToolCallContent{remark}, p.request.ToolCall.Content...)
+	}
+	return acp.RequestPermissionResponse{}, condition
+}
+
+// tell puts into the conversation what belongs to the request, for a client that does
+// not show it there.
+func (p *permission) tell(a *Adapter, ctx context.Context, text string) {
+	up, ok := a.client.(Updater)
+	if !ok || !a.opts.TitlesOnly() {
+		return
+	}
+	if c, ok := a.client.(interface{ Attended(context.Context) }); ok {
+		c.Attended(ctx)
+	}
+	n := acp.SessionNotification{SessionId: p.request.SessionId, Update: acp.UpdateAgentMessageText("\n\n" + text + "\n\n")}
+	if err := up.SessionUpdate(ctx, n); err != nil {
+		a.log.Debug("what belongs to a permission was not shown", "session", p.request.SessionId, "err", err)
 	}
 }
 
@@ -100,13 +118,24 @@ func (p *permission) outcome(a *Adapter, ctx context.Context, r acp.RequestPermi
 	if r.Outcome.Cancelled != nil {
 		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 	}
+	picked, err := p.picked(r)
+	if err != nil {
+		return convert.Outcome{Status: convert.Failed, Reason: "the client selected an option that was not offered"}
+	}
+	return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{picked}}
+}
+
+// picked is the option that the client selected, with what its user wrote beside it.
+func (p *permission) picked(r acp.RequestPermissionResponse) (a convert.Answer, err error) {
+	options := p.call.Questions[0].Options
 	for i, o := range p.request.Options {
 		if r.Outcome.Selected != nil && r.Outcome.Selected.OptionId == o.OptionId {
-			picked := convert.Answer{Selected: []string{p.call.Questions[0].Options[i].Label}}
-			return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{picked}}
+			a = convert.Answer{Selected: []string{options[i].Label}, Note: about.Beside(r)}
+			break
 		}
 	}
-	return convert.Outcome{Status: convert.Failed, Reason: "the client selected an option that was not offered"}
+	_, _, err = p.tool.Picked(options, []convert.Answer{a})
+	return a, err
 }
 
 // response is the reply that the desk's outcome stands for.
@@ -123,10 +152,8 @@ func (p *permission) response(o convert.Outcome) (r acp.RequestPermissionRespons
 		}
 		return r, nil
 	case convert.Cancelled:
-		if o.Reason == convert.CancelMessage { // a person did that
-			r.Outcome = acp.NewRequestPermissionOutcomeCancelled()
-			return r, nil
-		}
+		r.Outcome = acp.NewRequestPermissionOutcomeCancelled()
+		return r, nil
 	}
 	return r, o.Err()
 }

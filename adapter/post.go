@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -16,11 +15,6 @@ type Poster interface {
 	// call is withdrawn.
 	Post(ctx context.Context, c convert.Call) Asking
 }
-
-// ErrWithdrawn is the cause of a context that ends because whoever asked does not
-// want to know any more. With any other cause a question may stay open for whoever
-// asks it again.
-var ErrWithdrawn = errors.New("the question was withdrawn")
 
 // Asking is a call that was posted. Its outcome may be kept where others can
 // reach it, in a file or at a hub: to look is not to take. What else it may be
@@ -61,7 +55,7 @@ type asked struct {
 }
 
 // Wait implements [Asking].
-func (a asked) Wait() (convert.Outcome, error) { return a.r.Ask(a.ctx, a.call) }
+func (a asked) Wait() (convert.Outcome, error) { return resolve(a.ctx, a.r, a.call) }
 
 // Deliver implements [Asking].
 func (a asked) Deliver(use func() error) error { return use() }

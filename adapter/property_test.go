@@ -131,8 +131,12 @@ func (p plan) judge(seen played) string {
 			}
 		}
 	case convert.Cancelled:
-		if !seen.dismissed && seen.ended != "cancel" && seen.ended != "from code" {
+		if !seen.dismissed && seen.ended != "from code" {
 			return "nobody cancelled"
+		}
+	case convert.Withdrawn:
+		if seen.ended != "cancel" {
+			return "nobody withdrew it"
 		}
 	case convert.Declined:
 		if !seen.declined {

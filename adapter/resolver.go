@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -33,6 +34,20 @@ func (f Func) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) 
 	return Settle(c, convert.Outcome{Status: convert.Answered, Answers: answers}, err)
 }
 
+// resolve asks a [Resolver] of somebody else's: that there is none, or that it panics, is
+// a failure like others.
+func resolve(ctx context.Context, r Resolver, c convert.Call) (o convert.Outcome, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			o, err = failed(fmt.Sprintf("the Resolver panicked: %v", v))
+		}
+	}()
+	if r == nil {
+		return failed("there is no Resolver: nobody would answer")
+	}
+	return r.Ask(ctx, c)
+}
+
 // Settle makes outcome and error of a resolver agree, and turns answers that
 // do not fit the questions into a failure. It is for whoever calls a [Resolver]
 // of somebody else's.
@@ -42,10 +57,17 @@ func Settle(c convert.Call, o convert.Outcome, err error) (convert.Outcome, erro
 		if err := o.Check(c); err != nil {
 			return failed(err.Error())
 		}
+		for i, a := range o.Answers {
+			if c.Questions[i].Fits(a) != nil {
+				return failed(fmt.Sprintf("question %d takes only its options, without words", i+1))
+			}
+		}
 		o = o.InOrder(c)
 	case o.Status != 0 && o.Status != convert.Answered: // says more than the error
 	case errors.Is(err, convert.ErrCancelled):
 		o = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+	case errors.Is(err, convert.ErrWithdrawn):
+		o = convert.Outcome{Status: convert.Withdrawn, Reason: Words(err)}
 	case errors.Is(err, convert.ErrDeclined):
 		o = convert.Outcome{Status: convert.Declined, Reason: convert.DeclineMessage}
 	case disconnected(err):

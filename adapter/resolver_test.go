@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -87,8 +88,12 @@ func TestTool(t *testing.T) {
 	}{
 		"answered":   {adapter.Static{Answers: one("b")}, input, "Which?\nb", false},
 		"cancelled":  {adapter.Static{Err: convert.ErrCancelled}, input, "[cancelled by user]", false},
+		"withdrawn":  {adapter.Static{Err: convert.ErrWithdrawn}, input, "the question was withdrawn", true},
 		"failed":     {adapter.Static{Err: errors.New("no screen")}, input, "no screen", true},
 		"sub-agent":  {adapter.SubAgent(nil), input, "ask_user_question is not available to sub-agents", true},
+		"nobody":     {nil, input, "there is no Resolver: nobody would answer", true},
+		"panics":     {adapter.Func(nil), input, "the Resolver panicked: runtime error: invalid memory address or nil pointer dereference", true},
+		"sub-panics": {adapter.SubAgent(adapter.Func(nil)), input, convert.ParentFailed + "the Resolver panicked: runtime error: invalid memory address or nil pointer dereference", true},
 		"bad input":  {adapter.Static{}, `{"questions":[{"question":"Which?","options":["a"]}]}`, "question 1: wrong number of options: expected 2 to 4, got 1", true},
 		"not JSON":   {adapter.Static{}, `{`, "input is not valid JSON: expected an object with questions", true},
 		"bad answer": {adapter.Static{Answers: one("c")}, input, `question could not be answered: question 1 has no option "c"`, true},
@@ -98,6 +103,28 @@ func TestTool(t *testing.T) {
 			require.Equal(t, test.text, text)
 			require.Equal(t, test.isError, isError)
 		})
+	}
+}
+
+// A context that the host ends is no act of the user's, and the model is not told so.
+func TestToolWhoseContextEnds(t *testing.T) {
+	const input = `{"questions":[{"question":"Which?","header":"Pick","options":["a","b"]}]}`
+	for name, resolver := range map[string]adapter.Resolver{
+		"editor":   adapter.New(never{}, nil),
+		"terminal": terminal.Resolver{},
+		"host": adapter.Func(func(ctx context.Context, _ convert.Call) ([]convert.Answer, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}),
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		text, isError := adapter.NewTool(resolver).Run(ctx, "s1", "q", json.RawMessage(input))
+		require.True(t, isError, name)
+		require.NotContains(t, text, "cancelled", name)
+		text, isError = adapter.NewAskUser(resolver).Run(ctx, "s1", "q", json.RawMessage(`{"question":"Which?","choices":["a","b"]}`))
+		require.True(t, isError, name)
+		require.NotContains(t, text, "cancelled", name)
 	}
 }
 

@@ -1,7 +1,6 @@
 package adapter_test
 
 import (
-	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -33,58 +32,49 @@ var rooms = []struct {
 	// Rules that everybody shares, and nobody's wires.
 	{"internal/life", nil},
 	{"internal/about", nil},
-	{"internal/session", []string{"internal/conn/rpccode", "internal/life", "internal/typed"}},
+	{"internal/session", []string{"internal/life", "internal/typed"}},
 	{"internal/typed", nil},
 	{"internal/seen", nil},
-	{"internal/lane", nil},
-	{"internal/grace", nil},
 	{"internal/leaktest", nil},
-	{"internal/child", []string{"internal/grace"}},
-	{"internal/filelock", nil},
-	{"internal/uuid", nil},
-	{"internal/conn", []string{"internal/conn/...", "internal/grace", "internal/life", "internal/seen"}},
-	{"internal/conn/wiretest", []string{"internal/conn/ndjson"}},
+	{"internal/acptest", []string{"internal/conn", "internal/conn/..."}},
+	{"internal/proc", nil},
+	{"internal/conn", []string{"internal/conn/...", "internal/proc", "internal/life", "internal/seen"}},
 	{"internal/conn/...", nil},
 
 	// Asking.
 	{"adapter/desk", []string{"internal/about", "internal/life"}},
 	{"adapter", []string{"adapter/desk", "internal/about", "internal/life", "internal/seen"}},
-	{"internal/pending", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/filelock", "internal/hub/hublink", "internal/life"}},
+	{"internal/pending", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/proc", "internal/hub/hublink", "internal/life"}},
 
 	// Towards editors. The front knows no agent.
-	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/conn", "internal/about", "internal/conn/...", "internal/lane", "internal/seen", "internal/session", "internal/typed", "internal/uuid"}},
-	{"internal/scripted", []string{"adapter/editor"}},
-	{"internal/clientcheck", []string{"adapter", "adapter/desk", "adapter/editor", "internal/conn/...", "internal/scripted"}},
-	{"internal/demo", []string{"adapter/desk", "adapter/editor", "internal/scripted"}},
+	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/about", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/session", "internal/typed"}},
+	{"internal/scripted", []string{"adapter", "adapter/desk", "adapter/editor", "internal/conn/...", "internal/typed"}},
 
 	// Towards agents.
 	{"adapter/askuserquestion", []string{"adapter", "internal/terminal/lineask"}},
 	{"adapter/askuserquestion/examples/...", []string{"adapter/askuserquestion"}},
 	{"adapter/fantasy/askuserquestion", []string{"adapter/askuserquestion"}},
-	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/conn/rpccode", "internal/life"}},
+	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/conn/ndjson", "internal/life"}},
 	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life"}},
-	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/child", "internal/conn/...", "internal/seen", "internal/typed"}},
-	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/grace", "internal/lane", "internal/life", "internal/seen", "internal/session", "internal/typed", "internal/uuid"}},
-	{"internal/claude", []string{"internal/child", "internal/conn/...", "internal/grace", "internal/uuid"}},
-	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/grant", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/filelock", "internal/grace", "internal/lane", "internal/life", "internal/typed", "internal/uuid"}},
-	{"internal/claude/grant", nil},
-	{"internal/claude/hook", []string{"internal/claude/grant"}},
+	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/proc", "internal/conn/...", "internal/scripted"}},
+	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/proc", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/session", "internal/typed"}},
+	{"internal/claude", []string{"internal/proc", "internal/conn/...", "internal/life"}},
+	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/about", "internal/claude", "internal/claude/hook", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/proc", "internal/life", "internal/typed"}},
+	{"internal/claude/hook", []string{"internal/about"}},
 	{"internal/claude/claudetest/standin", []string{"internal/claude/claudetest"}},
 	{"internal/claude/...", []string{"internal/claude", "internal/conn/..."}},
-	{"internal/watch", []string{"adapter/desk", "internal/hub/hublink"}},
-	{"internal/watch/watchtest", []string{"internal/claude/apitest", "internal/claude/hook", "internal/hub", "internal/hub/...", "internal/modeltest", "internal/realtest"}},
-	{"internal/watch/...", []string{"adapter/desk", "internal/about", "internal/filelock", "internal/life", "internal/watch"}},
-	{"internal/modeltest", nil},
-	{"internal/realtest", []string{"internal/modeltest"}},
+	{"internal/watch", []string{"adapter/desk", "internal/about", "internal/hub/hublink", "internal/life"}},
+	{"internal/watch/watchtest", []string{"internal/hub", "internal/hub/..."}},
+	{"internal/watch/...", []string{"adapter/desk", "internal/about", "internal/proc", "internal/life", "internal/watch"}},
 
 	// Towards a terminal.
 	{"adapter/terminal", []string{"adapter", "internal/seen", "internal/terminal/..."}},
-	{"internal/terminal/client", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/about", "internal/child", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/terminal/..."}},
-	{"internal/terminal/...", []string{"internal/grace", "internal/seen", "internal/terminal/..."}},
+	{"internal/terminal/client", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/about", "internal/proc", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/terminal/..."}},
+	{"internal/terminal/...", []string{"internal/proc", "internal/seen", "internal/terminal/..."}},
 
 	// Many processes, many people.
 	{"internal/hub", []string{"internal/about", "internal/hub/hubstore", "internal/life"}},
-	{"internal/hub/hublink", []string{"adapter/desk", "internal/about", "internal/grace", "internal/life"}},
+	{"internal/hub/hublink", []string{"adapter/desk", "internal/about", "internal/proc", "internal/life"}},
 	{"internal/hub/web", []string{"internal/about", "internal/claude/hook", "internal/hub", "internal/hub/...", "internal/life", "internal/seen"}},
 	{"internal/hub/look", []string{"internal/about"}},
 	{"internal/hub/...", nil},
@@ -94,7 +84,7 @@ var rooms = []struct {
 
 // computes reports whether a room does nothing but compute.
 func computes(pkg string) bool {
-	return strings.HasPrefix(pkg, "convert") || strings.HasPrefix(pkg, "display") || pkg == "internal/life" || pkg == "internal/session" || pkg == "internal/typed" || pkg == "internal/claude/hook" || pkg == "internal/claude/grant"
+	return strings.HasPrefix(pkg, "convert") || strings.HasPrefix(pkg, "display") || pkg == "internal/life" || pkg == "internal/session" || pkg == "internal/typed" || pkg == "internal/claude/hook"
 }
 
 // impure is what such a room does not import.
@@ -162,60 +152,4 @@ func inRoom(room, pkg string) bool {
 		return strings.HasPrefix(pkg, parent+"/")
 	}
 	return room == pkg
-}
-
-// What a Go host can import is small enough to be kept: everything else is
-// internal.
-func TestExportedNames(t *testing.T) {
-	names := map[string]int{}
-	require.NoError(t, filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "internal" || d.Name() == "cmd" || d.Name() == "testdata" || d.Name() == "fantasy"): // a module of its own
-			return filepath.SkipDir
-		case !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		require.NoError(t, err)
-		if f.Name.Name != "main" {
-			names[path.Dir(filepath.ToSlash(name))] += exported(f)
-		}
-		return nil
-	}))
-	total := 0
-	for _, n := range names {
-		total += n
-	}
-	require.LessOrEqual(t, total, 300, "%v", names)
-	require.Greater(t, total, 100, "the walk saw too little")
-}
-
-// exported counts the names that a file exports, methods and fields apart.
-func exported(f *ast.File) (n int) {
-	for _, d := range f.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil && d.Name.IsExported() {
-				n++
-			}
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				switch s := s.(type) {
-				case *ast.TypeSpec:
-					if s.Name.IsExported() {
-						n++
-					}
-				case *ast.ValueSpec:
-					for _, name := range s.Names {
-						if name.IsExported() {
-							n++
-						}
-					}
-				}
-			}
-		}
-	}
-	return n
 }

@@ -40,7 +40,7 @@ func (s SubAgents) Ask(ctx context.Context, c convert.Call) (convert.Outcome, er
 
 // ask says of a failure who failed.
 func (s SubAgents) ask(ctx context.Context, c convert.Call, r Resolver, who string) (convert.Outcome, error) {
-	o, err := r.Ask(ctx, c)
+	o, err := resolve(ctx, r, c)
 	o, err = Settle(c, o, err)
 	if o.Status == convert.Failed && !strings.HasPrefix(o.Reason, who) {
 		return failed(who + o.Reason)

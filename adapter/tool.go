@@ -109,7 +109,7 @@ func (t *Tool) runIn(ctx context.Context, session, id string, input json.RawMess
 
 func (t *Tool) ask(ctx context.Context, session, id string, call *convert.Call) convert.Outcome {
 	call.Session, call.ID, call.Name = session, id, t.Name
-	outcome, err := t.resolver.Ask(ctx, *call)
+	outcome, err := resolve(ctx, t.resolver, *call)
 	outcome, _ = Settle(*call, outcome, err)
 	return outcome
 }

@@ -2,9 +2,9 @@ package convert
 
 import "strings"
 
-// CancelledText stands for the answers of a call that the user cancelled,
+// cancelledText stands for the answers of a call that the user cancelled,
 // where the result is text.
-const CancelledText = "[cancelled by user]"
+const cancelledText = "[cancelled by user]"
 
 // Format renders answers as the canonical result text of the tool: each
 // question followed by its answer, blocks apart by a blank line.
@@ -46,14 +46,14 @@ func WithNote(answer, note string) string {
 }
 
 // TextResult is the whole outcome of a call as text: the answers as [Format]
-// renders them, [CancelledText] when the user did not want to answer, or what
+// renders them, "[cancelled by user]" when the user did not want to answer, or what
 // went wrong, with a flag that marks it as an error.
 func TextResult(c Call, o Outcome) (text string, isError bool) {
 	switch o.Status {
 	case Answered:
 		return Format(c, o.Answers), false
 	case Cancelled, Declined:
-		return CancelledText, false
+		return cancelledText, false
 	}
 	return o.Message(), true
 }

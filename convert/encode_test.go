@@ -12,15 +12,16 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // encodes checks that all that is sent for a call can be encoded, inside of what
 // a connection puts around it.
 func encodes(t require.TestingT, c convert.Call) {
 	answers := make([]convert.Answer, len(c.Questions))
-	sent := []any{ask.Form(c), ask.AnnounceAll(c)}
+	sent := []any{ask.Form(c), ask.Updates(c).AnnounceAll()}
 	for q := range c.Questions {
-		sent = append(sent, ask.New(c, q, ask.Options{}).Request(), ask.Announce(c, q, ask.TitleHeader))
+		sent = append(sent, ask.New(c, q, ask.Options{}).Request(), ask.Updates(c).Announce(q, ask.TitleHeader))
 		answers[q] = convert.Answer{Text: "x", Note: "\xff"}
 		if options := c.Questions[q].Options; len(options) > 0 {
 			answers[q] = convert.Answer{Selected: []string{options[0].Label}}
@@ -136,4 +137,11 @@ func TestInputThatIsNotTheCalls(t *testing.T) {
 		result := dialect.ClaudeResult(c, convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"b"}}}})
 		require.Contains(t, string(result), `"answers":{"Q?":"b"}`, input)
 	}
+}
+
+func TestJoinSplit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		items := rapid.SliceOfN(acptest.Labels, 1, 5).Draw(t, "items")
+		require.Equal(t, items, convert.Split(convert.Join(items)))
+	})
 }

@@ -64,6 +64,11 @@ var (
 	ErrDeclined = errors.New("user declined to answer")
 	// ErrCancelled means that the user dismissed the question.
 	ErrCancelled = errors.New("user cancelled the question")
+	// ErrWithdrawn means that the question was taken away, which nobody chose. It is
+	// also the cause of a context that ends because whoever asked does not want to
+	// know any more: with any other one a question may stay open for whoever asks it
+	// again.
+	ErrWithdrawn = errors.New("the question was withdrawn")
 	// ErrDisconnected means that the client went away.
 	ErrDisconnected = errors.New("client disconnected")
 	// ErrFailed means that the question could not be asked or answered for a
@@ -139,6 +144,25 @@ func (o Outcome) Check(c Call) error {
 	return nil
 }
 
+// Fits reports words that nobody would get, or take as they were meant: all to a question
+// that takes only its options, and those beside an option that does something else. They
+// may be a condition. The error wraps [ErrBadAnswer] and says what was understood. Of a
+// permission it says nothing: words beside a no are its reason.
+func (q Question) Fits(a Answer) error {
+	wrong := ""
+	switch {
+	case a.Text == "" && a.Note == "":
+	case q.Closed:
+		wrong = "it accepts only its options"
+	case slices.ContainsFunc(q.Options, func(o Option) bool { return o.Effect != 0 && slices.Contains(a.Selected, o.Label) }):
+		wrong = "this option takes no words beside it"
+	}
+	if wrong == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s, got %q", ErrBadAnswer, wrong, clean.Truncate(clean.Line(WithNote(AnswerText(q, a), a.Note)), 200))
+}
+
 // InOrder returns the outcome with the picks of each answer in option order,
 // each once.
 func (o Outcome) InOrder(c Call) Outcome {
@@ -161,8 +185,8 @@ func (q *Question) hasLabel(label string) bool {
 }
 
 // Err returns nil for an answered call and otherwise an error that matches
-// [ErrDeclined], [ErrCancelled], [ErrDisconnected] or [ErrFailed] and carries
-// the reason.
+// [ErrDeclined], [ErrCancelled], [ErrDisconnected], [ErrWithdrawn] or [ErrFailed]
+// and carries the reason.
 func (o Outcome) Err() error {
 	var kind error
 	switch o.Status {
@@ -174,6 +198,8 @@ func (o Outcome) Err() error {
 		kind = ErrCancelled
 	case Disconnected:
 		kind = ErrDisconnected
+	case Withdrawn:
+		kind = ErrWithdrawn
 	default:
 		kind = ErrFailed
 	}

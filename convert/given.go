@@ -225,8 +225,8 @@ func (g *given) fits(a Answer) (Answer, error) {
 		return Answer{}, g.tooMany(n)
 	case n > 1 && g.standsAlone():
 		return Answer{}, g.badf("one of the options cannot be combined with others")
-	case a.Text != "" && g.q.Closed:
-		return Answer{}, g.badf("%q accepts only its options", shortText(g.q))
+	case g.q.Fits(a) != nil:
+		return Answer{}, g.badf("%q accepts only its options, and no words beside them", shortText(g.q))
 	}
 	return a, nil
 }

@@ -47,12 +47,15 @@ type Question struct {
 	Options []Option
 	// MultiSelect allows more than one option.
 	MultiSelect bool
-	// Closed takes none but the options.
+	// Closed takes none but the options, and no words beside them, see [Question.Fits].
 	Closed bool `json:",omitempty"` // left out: pending questions are known by a hash of this
 	// OwnWords is set where the answer is in the user's own words and the options
 	// stand beside it: in a conversation they are named, not numbered, because
 	// a number may be the answer.
 	OwnWords bool `json:",omitempty"`
+	// Format says of a form's field what words are if they are no plain text: integer, number,
+	// or a format of JSON Schema, such as date; and of Yes and No that they are a boolean.
+	Format string `json:",omitempty"`
 }
 
 // Option is one suggested answer.
@@ -113,15 +116,23 @@ const (
 	// Declined means that the user was asked and chose not to answer; the
 	// agent goes on without.
 	Declined
-	// Cancelled means that the user dismissed the question or cancelled the
-	// turn; the agent stops.
+	// Cancelled means that the user dismissed the question, or cancelled the
+	// turn while it was in front of them; the agent stops.
 	Cancelled
 	// Disconnected means that the client went away while the question was open.
 	Disconnected
 	// Failed means that the question could not be asked, or that no valid
 	// reply came. It is never the user's choice.
 	Failed
+	// Withdrawn means that the question was taken away before anybody replied to it:
+	// with its turn, its session, its process or another question. Nobody chose that,
+	// and the agent stops.
+	Withdrawn
 )
+
+// ByPerson reports whether a call ended by what a person did. Whatever else it ended
+// by is never told as the user's choice.
+func (s Status) ByPerson() bool { return s == Answered || s == Declined || s == Cancelled }
 
 // String returns the status in lower case, "unknown" for anything else.
 func (s Status) String() string {
@@ -136,6 +147,8 @@ func (s Status) String() string {
 		return "disconnected"
 	case Failed:
 		return "failed"
+	case Withdrawn:
+		return "withdrawn"
 	}
 	return "unknown"
 }
@@ -157,6 +170,7 @@ const (
 	DeclineMessage = "User declined to answer"
 	GoneMessage    = "The client disconnected before the question was answered"
 	failMessage    = "The question could not be shown to the user"
+	goneMessage    = "The question was withdrawn"
 )
 
 // What stands before the reason of a failure when an agent asks through another
@@ -166,18 +180,20 @@ const (
 	UserFailed   = "User input request failed: "
 )
 
-// Message is what to tell the agent about a call that was not answered. A call that
-// was cancelled for another reason than the user's no says which.
+// Message is what to tell the agent about a call that was not answered. The words for
+// what a person did are theirs alone.
 func (o Outcome) Message() string {
 	switch {
 	case o.Status == Declined:
 		return DeclineMessage
-	case o.Reason != "":
-		return o.Reason
 	case o.Status == Cancelled:
 		return CancelMessage
+	case o.Reason != "":
+		return o.Reason
 	case o.Status == Disconnected:
 		return GoneMessage
+	case o.Status == Withdrawn:
+		return goneMessage
 	}
 	return failMessage
 }

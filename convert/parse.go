@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tidwall/gjson"
@@ -13,10 +14,10 @@ import (
 // questions with 2 to 4 options each, no two questions with the same text.
 type Limits struct {
 	// MaxQuestions is the largest number of questions; 0 stands for 4, a
-	// negative number for no limit.
+	// negative number for as many as a person can be asked, 100.
 	MaxQuestions int
 	// MinOptions and MaxOptions bound the options of a question that has
-	// options; 0 stands for 2 and 4, a negative number for no limit.
+	// options; 0 stands for 2 and 4, a negative number for 1 and 1000.
 	MinOptions, MaxOptions int
 	// FreeText allows questions without options.
 	FreeText bool
@@ -38,11 +39,11 @@ const (
 	MaxOptions   = 4
 )
 
-func limit(n, zero int) int {
-	if n == 0 {
-		return zero
+func limit(n, zero, negative int) int {
+	if n < 0 {
+		return negative
 	}
-	return n
+	return cmp.Or(n, zero)
 }
 
 // Parse reads the input of a question tool and validates it. Questions may be
@@ -222,7 +223,7 @@ func (c Call) Validate(limits Limits) error {
 	if len(c.Questions) == 0 {
 		return &InputError{Err: ErrNoQuestions}
 	}
-	if most := limit(limits.MaxQuestions, MaxQuestions); most > 0 && len(c.Questions) > most {
+	if most := limit(limits.MaxQuestions, MaxQuestions, read.MaxQuestions); len(c.Questions) > most {
 		return &InputError{Err: ErrTooManyQuestions, Detail: fmt.Sprintf("at most %d, got %d", most, len(c.Questions))}
 	}
 	for i := range c.Questions {
@@ -270,18 +271,13 @@ func (q *Question) countOptions(pos int, limits Limits) error {
 	if n == 0 && limits.FreeText {
 		return nil
 	}
-	least, most := limit(limits.MinOptions, MinOptions), limit(limits.MaxOptions, MaxOptions)
-	if n > 0 && n >= least && (most < 0 || n <= most) {
+	least, most := limit(limits.MinOptions, MinOptions, 1), limit(limits.MaxOptions, MaxOptions, read.MaxOptions)
+	if least <= n && n <= most {
 		return nil
 	}
-	var want string
-	switch {
-	case most < 0:
-		want = fmt.Sprintf("at least %d", max(least, 1))
-	case least < 1:
-		want = fmt.Sprintf("at most %d", most)
-	default:
-		want = fmt.Sprintf("%d to %d", least, most)
+	want := fmt.Sprintf("%d to %d", least, most)
+	if limits.MaxOptions < 0 && n < least {
+		want = fmt.Sprintf("at least %d", least)
 	}
 	return &InputError{Question: pos, Err: ErrOptionCount, Detail: fmt.Sprintf("expected %s, got %d", want, n)}
 }

@@ -145,11 +145,14 @@ func TestDeepNesting(t *testing.T) {
 func TestOptionCountSaysHowMany(t *testing.T) {
 	for want, limits := range map[string]convert.Limits{
 		"expected 2 to 4, got 5":     {},
-		"expected 1 to 4, got 5":     {MinOptions: 1},
-		"expected at most 4, got 5":  {MinOptions: -1},
+		"expected 1 to 4, got 5":     {MinOptions: -1},
 		"expected at least 6, got 5": {MinOptions: 6, MaxOptions: -1},
 	} {
 		_, err := convert.Parse([]byte(`{"questions":[{"question":"a?","options":["1","2","3","4","5"]}]}`), limits)
 		require.ErrorContains(t, err, want)
 	}
+	// Where nobody says how many, it is as many as a person can be asked.
+	q := convert.Question{Text: "a?", Options: make([]convert.Option, 1001)}
+	require.ErrorContains(t, convert.Call{Questions: []convert.Question{q}}.Validate(convert.NoLimits), "expected 1 to 1000, got 1001")
+	require.ErrorContains(t, convert.Call{Questions: make([]convert.Question, 101)}.Validate(convert.NoLimits), "at most 100, got 101")
 }

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/internal/calltest"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func question(multi bool, labels ...string) convert.Question {
@@ -142,7 +142,7 @@ func TestReadReply(t *testing.T) {
 // name another.
 func TestEveryOptionCanBeNamed(t *testing.T) {
 	number := rapid.Map(rapid.IntRange(0, 5), strconv.Itoa)
-	label := rapid.OneOf(number, number, rapid.SampledFrom([]string{"a", "#1", "#2", "1.", "2)", "1,2", "1-2", "cancel", "other", "other 1"}), calltest.Labels)
+	label := rapid.OneOf(number, number, rapid.SampledFrom([]string{"a", "#1", "#2", "1.", "2)", "1,2", "1-2", "cancel", "other", "other 1"}), acptest.Labels)
 	rapid.Check(t, func(t *rapid.T) {
 		labels := rapid.SliceOfNDistinct(label, 1, 4, clean.Line).Draw(t, "labels")
 		q := question(rapid.Bool().Draw(t, "multi"), labels...)

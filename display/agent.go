@@ -130,5 +130,5 @@ func inputContent(in input) []acp.ToolCallContent {
 	if empty {
 		return nil
 	}
-	return fenced("json", clean.Visible(indented(in.Raw)))
+	return fenced("json", clean.Visible(clean.Indented(in.Raw)))
 }

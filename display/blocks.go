@@ -1,7 +1,6 @@
 package display
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -75,7 +74,7 @@ func readBlock(v gjson.Result) part {
 	if text, ok := b.lookup("text"); ok {
 		return part{text: text}
 	}
-	return part{text: indented(b.Raw)}
+	return part{text: clean.Indented(b.Raw)}
 }
 
 // readImage takes the Messages API's image and MCP's.
@@ -132,15 +131,6 @@ func bytesText(n int) string {
 func structuredText(text string) bool {
 	text = strings.TrimSpace(text)
 	return text != "" && (text[0] == '{' || text[0] == '[') && clean.ValidJSONText(text)
-}
-
-// indented lays JSON out for reading. Its tokens stay as they are.
-func indented(raw string) string {
-	var b bytes.Buffer
-	if err := json.Indent(&b, []byte(raw), "", "  "); err != nil {
-		return raw
-	}
-	return b.String()
 }
 
 const reminderStart, reminderEnd = "<system-reminder>", "</system-reminder>"

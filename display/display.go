@@ -33,13 +33,13 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// MaxTitle is the most graphemes that a title has. It is two lines of a narrow
+// maxTitle is the most graphemes that a title has. It is two lines of a narrow
 // side panel; a command that is longer is shown whole in the content.
-const MaxTitle = 120
+const maxTitle = 120
 
-// MaxText is about the most bytes of one text that content shows. Of a longer
+// maxText is about the most bytes of one text that content shows. Of a longer
 // one the beginning and the end are kept, with a note between them.
-const MaxText = 20_000
+const maxText = 20_000
 
 // Tool is a call of a tool: its name as the agent spells it and its input.
 type Tool struct {
@@ -128,7 +128,7 @@ func fixed(title string, kind acp.ToolKind) func(Tool, input, string) Info {
 // title makes one line of its words, or returns neutral if nothing is left of
 // them.
 func title(neutral string, words ...string) string {
-	line := clean.Truncate(clean.Line(strings.Join(words, " ")), MaxTitle)
+	line := clean.Truncate(clean.Line(strings.Join(words, " ")), maxTitle)
 	if line == "" {
 		return neutral
 	}
@@ -162,7 +162,7 @@ func tidy(text string) string {
 	for {
 		line, rest, more := strings.Cut(text, "\n")
 		if !more || strings.TrimSpace(line) != "" {
-			return cut(text, MaxText)
+			return cut(text, maxText)
 		}
 		text = rest
 	}

@@ -43,6 +43,9 @@ func ExampleToolResult() {
 	// ```
 }
 
+// The limits of a title, in graphemes, and of a text, in bytes.
+const maxTitle, maxText = 120, 20_000
+
 // allTools are the names of the table, and some that are not in it.
 var allTools = []string{
 	"Agent", "Task", "Bash", "PowerShell", "BashOutput", "KillShell", "KillBash", "TaskOutput", "TaskStop",
@@ -121,7 +124,7 @@ func TestPathsInTitles(t *testing.T) {
 func TestLongPatternKeepsItsCodeSpan(t *testing.T) {
 	raw := fmt.Sprintf(`{"path":"/src/app/%s","pattern":"%s"}`, strings.Repeat("dir/", 50), strings.Repeat("**/é", 50))
 	title := display.ToolInfo(display.Tool{Name: "Glob", Input: json.RawMessage(raw)}, "/src/app").Title
-	assert.Equal(t, display.MaxTitle, characters(title))
+	assert.Equal(t, maxTitle, characters(title))
 	assert.Equal(t, 4, strings.Count(title, "`"))
 	assert.True(t, strings.HasSuffix(title, "…`"), title)
 }
@@ -132,7 +135,7 @@ func TestLongTextIsCut(t *testing.T) {
 		"one line":     strings.Repeat("x", 200_000),
 		"flags":        strings.Repeat("🇩🇪", 20_000),
 		"accents":      strings.Repeat("e\u0301", 50_000),
-		"just so long": "e" + strings.Repeat("\u0301", display.MaxText/2),
+		"just so long": "e" + strings.Repeat("\u0301", maxText/2),
 		"one grapheme": "e" + strings.Repeat("\u0301", 100_000),
 		"backticks":    strings.Repeat("`", 50_000),
 	} {
@@ -147,8 +150,8 @@ func TestLongTextIsCut(t *testing.T) {
 			require.Contains(t, shown, "left out …")
 			head, tail, _ := strings.Cut(shown, "\n… ")
 			_, tail, _ = strings.Cut(tail, " …\n")
-			require.LessOrEqual(t, len(head), display.MaxText/2+fence+len("\n"))
-			require.Less(t, len(head)+len(tail)-2*fence, display.MaxText+2_000)
+			require.LessOrEqual(t, len(head), maxText/2+fence+len("\n"))
+			require.Less(t, len(head)+len(tail)-2*fence, maxText+2_000)
 			if name == "flags" {
 				require.Zero(t, strings.Count(head, "🇩")-strings.Count(head, "🇪"), "a flag was cut in two")
 			}
@@ -202,7 +205,7 @@ func FuzzToolResult(f *testing.F) {
 // checkInfo states what holds for every call.
 func checkInfo(t require.TestingT, info display.Info) {
 	require.NotEmpty(t, info.Title)
-	require.LessOrEqual(t, characters(info.Title), display.MaxTitle)
+	require.LessOrEqual(t, characters(info.Title), maxTitle)
 	require.Equal(t, strings.TrimSpace(info.Title), info.Title)
 	require.NotContains(t, info.Title, "\n")
 	checkText(t, info.Title)

@@ -123,7 +123,7 @@ func globInfo(_ Tool, in input, cwd string) Info {
 	pattern := clean.Line(clean.Visible(in.str("pattern")))
 	// The pattern is cut before it gets its backticks, or the last would go.
 	marks := len(clean.Span(pattern)) - len(pattern)
-	room := MaxTitle - count(start) - len(" ") - marks
+	room := maxTitle - count(start) - len(" ") - marks
 	return Info{
 		Title:     title("", start, clean.Span(clean.Truncate(pattern, room))),
 		Kind:      acp.ToolKindSearch,

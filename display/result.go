@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Result is what came back from a call.
@@ -118,7 +120,7 @@ func proseResult(c ended) Update {
 	return Update{Content: c.show(func(text string) []acp.ToolCallContent {
 		text = withoutLastReminders(text)
 		if structuredText(text) {
-			return fenced("json", indented(text))
+			return fenced("json", clean.Indented(text))
 		}
 		return prose(text)
 	})}

@@ -74,9 +74,9 @@ func ToolConsole(t Tool, r Result, cwd string) (Console, bool) {
 				return Console{}, false
 			}
 		}
-		return Console{Output: cut(withoutLastReminders(c.text()), MaxText), ExitCode: acp.Ptr(0)}, true
+		return Console{Output: cut(withoutLastReminders(c.text()), maxText), ExitCode: acp.Ptr(0)}, true
 	}
-	console := Console{Output: cut(joinLines(stdout, stderr), MaxText), Task: c.structured.str("backgroundTaskId"), Notes: shellNotes(c)}
+	console := Console{Output: cut(joinLines(stdout, stderr), maxText), Task: c.structured.str("backgroundTaskId"), Notes: shellNotes(c)}
 	if console.Task == "" && !c.structured.on("interrupted") && c.structured.str("returnCodeInterpretation") == "" {
 		console.ExitCode = acp.Ptr(0)
 	}
@@ -92,7 +92,7 @@ func failedConsole(text string) (Console, bool) {
 	if !ok || err != nil || code < 0 {
 		return Console{}, false
 	}
-	return Console{Output: cut(rest, MaxText), ExitCode: &code}, true
+	return Console{Output: cut(rest, maxText), ExitCode: &code}, true
 }
 
 // Unseen is the command of a call whose title does not show it to the letter,

@@ -37,7 +37,7 @@ func commandTitle(line string) string {
 	case line == "":
 		return "Terminal"
 	case strings.ContainsRune("#>`<", rune(line[0])), strings.HasPrefix(line, "~~~"):
-		return clean.Truncate(prompt+line, MaxTitle)
+		return clean.Truncate(prompt+line, maxTitle)
 	}
 	return line
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	auq "github.com/acp-bridge/acp-bridge/adapter/askuserquestion"
 	"github.com/acp-bridge/acp-bridge/convert"
-	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
+	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
@@ -140,6 +140,7 @@ func TestTool(t *testing.T) {
 		"not offered":       {auq.StaticResolver{Answers: []auq.Answer{{Selected: []string{"SAML"}}}}, authInput, `question could not be answered: question 1 has no option "SAML"`, true},
 		"not asked":         {auq.StaticResolver{Answers: []auq.Answer{{Question: "Who?", Other: "me"}}}, authInput, `question could not be answered: answer 1 is for "Who?", which was not asked`, true},
 		"too many":          {auq.StaticResolver{Answers: []auq.Answer{{Other: "a"}, {Other: "b"}}}, authInput, "question could not be answered: answer 2 has no question (2 answers for 1 questions)", true},
+		"nobody":            {nil, authInput, "the Resolver panicked: runtime error: invalid memory address or nil pointer dereference", true},
 		"none":              {auq.StaticResolver{}, authInput, "question could not be answered: no question has an answer", true},
 		"no header":         {auq.StaticResolver{}, `{"questions":[{"question":"a?","options":["x","y"]}]}`, "askuserquestion: each question must have a non-empty header (question 1: header is required)", true},
 		"no questions":      {auq.StaticResolver{}, `{"questions":[]}`, "askuserquestion: questions must be a non-empty array (at least one question is required)", true},

@@ -44,7 +44,7 @@ func (t *Tool) Run(ctx context.Context, toolCallID string, input []byte) (text s
 		return named(err).Error(), true
 	}
 	call.ID, call.Name = toolCallID, t.name
-	outcome, _ := adapter.Func(t.ask).Ask(ctx, call)
+	outcome, _ := adapter.Post(ctx, adapter.Func(t.ask), call).Wait()
 	return convert.TextResult(call, outcome)
 }
 

@@ -3,7 +3,7 @@
 // holds its [Ticket]; everybody else lists, answers, cancels and watches.
 //
 //	var d desk.Desk
-//	ticket, err := d.Post(ctx, desk.Item{Kind: desk.Question, Call: call})
+//	ticket := d.Post(ctx, desk.Item{Kind: desk.Question, Call: call})
 //	defer ticket.Leave()
 //	if ticket.Turn() == nil {                  // the first of its session
 //		outcome = show(ticket.Context(), call) // ends when others settle it
@@ -37,8 +37,7 @@ import (
 type Kind int
 
 const (
-	// Question is a question call of an agent. Cancelling it withdraws what
-	// waits in its session: the agent stops.
+	// Question is a question call of an agent.
 	Question Kind = iota + 1
 	// Form is what an MCP server wants to know.
 	Form
@@ -62,14 +61,19 @@ func (k Kind) String() string {
 
 // Item is something that a person is asked. Call.Session and Call.ID name it.
 type Item struct {
+	// Name is minted when the item is posted. Whoever else has the item, a file or a
+	// hub, knows it by that.
+	Name string
 	Kind Kind
+	// Call.ID is the agent's. If there is none, or it is that of another open item of
+	// the session, as agents count, the name takes its place.
 	Call convert.Call
 	// Check is a rule for answers beyond those of the call; nil has none. It
 	// must not block and must not call the desk.
 	Check func([]convert.Answer) error
-	// Prompted says that the user has prompted the agent since this process has the
-	// session: what a predecessor asked is not this.
-	Prompted bool
+	// Prompts is what [Desk.Prompted] said at the user's last prompt to the agent, and 0 if
+	// there was none since this process has the session: what was asked behind fewer is not this.
+	Prompts int
 	// Unqueued says that it is in front of the user already, whatever else is: it has
 	// no place in its session's queue, and nothing waits for it.
 	Unqueued bool
@@ -141,8 +145,7 @@ type Entry struct {
 // Settlement is how an item ended.
 type Settlement struct {
 	Outcome convert.Outcome
-	// By says who settled it, for people. It is empty if nobody did: the item
-	// was withdrawn.
+	// By says who settled it, for people; nobody if the item was withdrawn.
 	By string
 	At time.Time
 }
@@ -164,8 +167,6 @@ var (
 	ErrSettled = life.ErrSettled
 	// ErrRevision means that the item is not the one that was seen.
 	ErrRevision = errors.New("another question has taken its place")
-	// ErrOpen means that an item with this session and id is open.
-	ErrOpen = errors.New("open already")
 )
 
 // SettledError says how an item ended that somebody wanted to settle.
@@ -225,28 +226,28 @@ type table struct {
 type key struct{ session, id string }
 
 // Post takes the last place in the queue of the item's session. It does not
-// block. It fails with [ErrOpen] if an item with the same session and id is open
-// here. When ctx ends, the ticket's context does; the item stays open until it is
+// block. When ctx ends, the ticket's context does; the item stays open until it is
 // settled. Every ticket must be left, see [Ticket.Leave].
-func (d *Desk) Post(ctx context.Context, it Item) (t *Ticket, err error) {
-	d.step(true, func(on *table) { t, err = on.post(ctx, d, it) })
-	return t, err
+func (d *Desk) Post(ctx context.Context, it Item) (t *Ticket) {
+	d.step(true, func(on *table) { t = on.post(ctx, d, it) })
+	return t
 }
 
 // Place is Post for whoever holds a lock, and calls [Ticket.Turn] when it does not
 // any more: watchers are told then.
-func (d *Desk) Place(ctx context.Context, it Item) (t *Ticket, err error) {
-	d.step(false, func(on *table) { t, err = on.post(ctx, d, it) })
-	return t, err
+func (d *Desk) Place(ctx context.Context, it Item) (t *Ticket) {
+	d.step(false, func(on *table) { t = on.post(ctx, d, it) })
+	return t
 }
 
-func (on *table) post(ctx context.Context, d *Desk, it Item) (*Ticket, error) {
+func (on *table) post(ctx context.Context, d *Desk, it Item) *Ticket {
+	it.Name = life.Mint()
 	t := &Ticket{desk: d, item: it, asked: time.Now()}
 	if old := on.open[t.key()]; old != nil && old.ctx.Err() != nil {
-		on.settleOne(old, givenUp(context.Cause(old.ctx))) // its asker is about to
+		on.settle(old, givenUp(context.Cause(old.ctx))) // its asker is about to
 	}
-	if on.open[t.key()] != nil {
-		return nil, fmt.Errorf("question call %q is %w", it.Call.ID, ErrOpen)
+	if it.Call.ID == "" || on.open[t.key()] != nil {
+		t.item.Call.ID = it.Name
 	}
 	if on.open == nil {
 		on.open, on.queues = map[key]*Ticket{}, map[string][]*Ticket{}
@@ -264,7 +265,7 @@ func (on *table) post(ctx context.Context, d *Desk, it Item) (*Ticket, error) {
 	on.serial++
 	t.revision = on.serial
 	on.changed(t)
-	return t, nil
+	return t
 }
 
 // now is a channel of one that need not wait.
@@ -300,8 +301,8 @@ func (d *Desk) Answer(ref Ref, answers []convert.Answer, by string) error {
 			return o, err
 		}
 		for i, a := range answers {
-			if it.Call.Questions[i].Closed && a.Text != "" {
-				return o, fmt.Errorf("%w: question %d accepts only its options", convert.ErrBadAnswer, i+1)
+			if err := it.Call.Questions[i].Fits(a); err != nil && (it.Kind != Permission || a.Text != "") {
+				return o, fmt.Errorf("question %d: %w", i+1, err)
 			}
 		}
 		o = o.InOrder(it.Call)
@@ -341,52 +342,30 @@ func (on *table) end(ref Ref, by string, outcome func(Item) (convert.Outcome, er
 	return nil
 }
 
-// settle gives an open item its outcome.
-func (on *table) settle(t *Ticket, s Settlement) {
-	siblings := on.others(t, s.Outcome)
-	on.settleOne(t, s)
-	for _, other := range siblings {
-		on.settleOne(other, withdrawal())
-	}
-}
-
-// others lists what an outcome withdraws: after a cancelled question nothing
-// more of its session is put in front of the user. What its asker has given up
-// already ends for that reason.
-func (on *table) others(t *Ticket, o convert.Outcome) []*Ticket {
-	if o.Status != convert.Cancelled || t.item.Kind != Question {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(on.queues[t.item.Call.Session]), func(other *Ticket) bool {
-		return other == t || other.shown || other.life != life.Asked || other.ctx.Err() != nil
-	})
-}
-
 // givenUp is how an item ends whose asker has gone, and why.
 func givenUp(why error) Settlement {
-	o, ok := life.Cancelled(why)
+	o, ok := life.Outcome(why)
 	if !ok {
 		o = convert.Outcome{Status: convert.Failed, Reason: "The question was given up: " + why.Error()}
 	}
 	return Settlement{o, "", time.Now()}
 }
 
-func withdrawal() Settlement {
-	return Settlement{life.WithAnother, "", time.Now()}
-}
-
-// settleOne ends an open item: a person's act settles it, and anything else
+// settle ends an open item: a person's act settles it, and anything else
 // withdraws it.
-func (on *table) settleOne(t *Ticket, s Settlement) {
-	ended, err := t.life.Step(life.Ends(s.Outcome, s.By))
+func (on *table) settle(t *Ticket, s Settlement) {
+	ended, err := t.life.Step(life.Ends(s.Outcome.Status))
 	if err != nil {
 		return // it has its end
+	}
+	if ended == life.Withdrawn {
+		s.By = ""
 	}
 	t.life, t.end = ended, s
 	delete(on.open, t.key())
 	on.recent.add(t)
 	on.changed(t)
-	if s.By != "" || s.Outcome.Status == convert.Answered {
+	if ended == life.Settled {
 		t.cancel(life.Elsewhere{Outcome: s.Outcome.Status.String(), By: s.By})
 	} else {
 		t.cancel(ErrSettled)

@@ -14,13 +14,10 @@ func Example() {
 	var d desk.Desk
 	call := convert.Call{Session: "s1", ID: "toolu_1", Questions: []convert.Question{
 		{Text: "Which database?", Options: []convert.Option{{Label: "PostgreSQL"}, {Label: "SQLite"}}}}}
-	ticket, err := d.Post(context.Background(), desk.Item{Kind: desk.Question, Call: call})
-	if err != nil {
-		panic(err)
-	}
+	ticket := d.Post(context.Background(), desk.Item{Kind: desk.Question, Call: call})
 	defer ticket.Leave()
 
-	err = d.Answer(desk.Ref{Session: "s1", ID: "toolu_1"}, []convert.Answer{{Selected: []string{"SQLite"}}}, "phone")
+	err := d.Answer(desk.Ref{Session: "s1", ID: "toolu_1"}, []convert.Answer{{Selected: []string{"SQLite"}}}, "phone")
 	fmt.Println("the phone:", err)
 
 	late := convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"PostgreSQL"}}}}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -23,6 +24,9 @@ type table struct {
 	tickets map[int]*desk.Ticket
 }
 
+// named has the tickets of all tables, by the names of their items.
+var named sync.Map
+
 func question(session, id string) convert.Call {
 	return convert.Call{Session: session, ID: id, Questions: []convert.Question{{Text: "Which?"}}}
 }
@@ -32,10 +36,8 @@ func (b *table) do(o op) string {
 	ref := desk.Ref{Session: b.session, ID: o.id}
 	switch o.do {
 	case "post":
-		t, err := b.Post(context.Background(), desk.Item{Kind: o.kind, Call: question(b.session, o.id)})
-		if errors.Is(err, desk.ErrOpen) {
-			return "open already"
-		}
+		t := b.Post(context.Background(), desk.Item{Kind: o.kind, Call: question(b.session, o.id)})
+		named.Store(t.Item().Name, o.ticket)
 		b.tickets[o.ticket] = t
 		return "ok"
 	case "turn":
@@ -63,6 +65,9 @@ func (b *table) do(o op) string {
 	case "list":
 		var ids []string
 		for _, e := range b.List() {
+			if n, found := named.Load(e.Name); found && e.Call.ID == e.Name {
+				e.Call.ID = fmt.Sprint("named ", n)
+			}
 			if e.Call.Session == b.session {
 				ids = append(ids, fmt.Sprint(e.Call.ID, " ", e.Place))
 			}

@@ -50,10 +50,11 @@ func (m model) step(o op) (string, model) {
 	m = m.clone()
 	switch o.do {
 	case "post":
-		if m.open(o.id) >= 0 {
-			return "open already", m
+		id := o.id
+		if m.open(id) >= 0 { // it is known by its name alone
+			id = fmt.Sprint("named ", o.ticket)
 		}
-		m.queue = append(m.queue, modelItem{ticket: o.ticket, id: o.id, kind: o.kind})
+		m.queue = append(m.queue, modelItem{ticket: o.ticket, id: id, kind: o.kind})
 		return "ok", m
 	case "turn":
 		switch {
@@ -120,13 +121,6 @@ func (m model) place(ticket int) int {
 
 func (m *model) settle(at int, says string) {
 	m.end(at, says)
-	if says == "cancelled" && m.queue[at].kind == desk.Question {
-		for i, item := range m.queue {
-			if !item.shown {
-				m.end(i, "withdrawn")
-			}
-		}
-	}
 	m.queue = slices.DeleteFunc(m.queue, func(i modelItem) bool { return m.ended[i.ticket] != "" && !i.shown })
 }
 
@@ -153,8 +147,6 @@ func words(o convert.Outcome) string {
 	switch {
 	case o.Status == convert.Answered:
 		return o.Answers[0].Text
-	case strings.HasPrefix(o.Reason, "Withdrawn"):
-		return "withdrawn"
 	case strings.HasSuffix(o.Reason, "given up"):
 		return "given up"
 	}

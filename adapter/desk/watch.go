@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Watch calls f for every open item, in order, and then for every change of
@@ -15,25 +16,13 @@ import (
 // the call that made it has returned.
 //
 // After stop f is called no more; a call that has begun may still run.
-func (d *Desk) Watch(f func(Entry)) (stop func()) {
-	w := &watcher{f: f}
-	d.step(true, func(on *table) {
-		on.news.watchers = append(slices.Clip(on.news.watchers), w)
-		for _, e := range on.list() {
-			on.news.untold = append(on.news.untold, change{entry: e, to: []*watcher{w}})
-		}
-	})
-	return func() {
-		w.stopped.Store(true)
-		d.step(true, func(on *table) {
-			on.news.watchers = slices.DeleteFunc(slices.Clone(on.news.watchers), func(o *watcher) bool { return o == w })
-		})
-	}
-}
+func (d *Desk) Watch(f func(Entry)) (stop func()) { return d.watch(&watcher{f: f}, ofItems) }
 
-// Turn is how an agent's turn ended: for people who do not look at its screen.
+// Turn is how an agent's turn ended: for people who do not look at its screen. With Prompts,
+// which are those of an [Item], it is one that the user began.
 type Turn struct {
 	Session string
+	Prompts int
 	// Agent, Dir and About are those of an [Item].
 	Agent, Dir string
 	About      about.About
@@ -46,9 +35,20 @@ type Turn struct {
 
 // EndTurn tells those who watch that a turn has ended. It does not block, and may be
 // called with a lock held: watchers are told by a goroutine of their own.
-func (d *Desk) EndTurn(t Turn) { d.tell(change{turn: &t}, ofTurns) }
+func (d *Desk) EndTurn(t Turn) { d.tell(func(w *watcher) { w.turned(t) }, ofTurns) }
 
-// WatchTurns calls f for every turn that ends, as Watch does for items.
+// Prompted counts a prompt of the user's to an agent, and tells those who watch, as EndTurn
+// does: what was asked in the session before is past, see [Item]. There need be no desk.
+func (d *Desk) Prompted(session string) int {
+	n := life.Prompt()
+	if d != nil {
+		d.EndTurn(Turn{Session: session, Prompts: n})
+	}
+	return n
+}
+
+// WatchTurns calls f for every turn that ends or that the user begins, as Watch does for
+// items.
 func (d *Desk) WatchTurns(f func(Turn)) (stop func()) {
 	return d.watch(&watcher{turned: f}, ofTurns)
 }
@@ -57,7 +57,9 @@ func (d *Desk) WatchTurns(f func(Turn)) (stop func()) {
 // that the agent has it, its result went back, and an error why it never will. It may be
 // called with a lock held, as EndTurn. Ref need not have a revision where no two items
 // have a name.
-func (d *Desk) Receipt(ref Ref, err error) { d.tell(change{receipt: &receipt{ref, err}}, ofReceipts) }
+func (d *Desk) Receipt(ref Ref, err error) {
+	d.tell(func(w *watcher) { w.received(ref, err) }, ofReceipts)
+}
 
 // WatchReceipts calls f for every receipt, as Watch does for changes: behind the one
 // that settled its item.
@@ -65,17 +67,14 @@ func (d *Desk) WatchReceipts(f func(Ref, error)) (stop func()) {
 	return d.watch(&watcher{received: f}, ofReceipts)
 }
 
-type receipt struct {
-	ref Ref
-	err error
-}
-
-// Those who watch turns and receipts.
+// Those who watch items, turns and receipts.
+func ofItems(n *news) *[]*watcher    { return &n.watchers }
 func ofTurns(n *news) *[]*watcher    { return &n.ofTurns }
 func ofReceipts(n *news) *[]*watcher { return &n.ofReceipts }
 
-// tell tells a change to those of a list, if there are any, by a goroutine of its own.
-func (d *Desk) tell(c change, list func(*news) *[]*watcher) {
+// tell tells something to those of a list, if there are any, by a goroutine of its own.
+func (d *Desk) tell(say func(*watcher), list func(*news) *[]*watcher) {
+	c := change{say: say}
 	d.step(false, func(on *table) {
 		if c.to = *list(&on.news); len(c.to) > 0 {
 			on.news.untold = append(on.news.untold, c)
@@ -86,11 +85,16 @@ func (d *Desk) tell(c change, list func(*news) *[]*watcher) {
 	}
 }
 
-// watch adds a watcher to a list, until stop is called.
+// watch adds a watcher to a list, until stop is called. One of items is told what is open.
 func (d *Desk) watch(w *watcher, list func(*news) *[]*watcher) (stop func()) {
-	d.step(false, func(on *table) {
+	d.step(w.f != nil, func(on *table) {
 		l := list(&on.news)
 		*l = append(slices.Clip(*l), w)
+		if w.f != nil {
+			for _, e := range on.list() {
+				on.news.untold = append(on.news.untold, change{entry: e, to: []*watcher{w}})
+			}
+		}
 	})
 	return func() {
 		w.stopped.Store(true)
@@ -119,20 +123,17 @@ type watcher struct {
 }
 
 type change struct {
-	entry   Entry
-	turn    *Turn    // instead of an entry
-	receipt *receipt // instead of both
-	to      []*watcher
+	entry Entry
+	say   func(*watcher) // instead of an entry
+	to    []*watcher
 }
 
 func (c change) tell() {
 	for _, w := range c.to {
 		switch {
 		case w.stopped.Load():
-		case c.receipt != nil:
-			w.received(c.receipt.ref, c.receipt.err)
-		case c.turn != nil:
-			w.turned(*c.turn)
+		case c.say != nil:
+			c.say(w)
 		default:
 			w.f(c.entry)
 		}

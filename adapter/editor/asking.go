@@ -14,36 +14,24 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/session"
-	"github.com/acp-bridge/acp-bridge/internal/typed"
-	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // asked is a request of the agent that the editor's user answers.
 type asked struct {
-	s      *Session
-	key    int
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	post   func() // takes its place on the desk
+	session.Asker
+	s *Session
 	// within is the session that the editor shows it in, if that is a sub-agent's.
 	within string
 	kind   session.Kind
 	ref    desk.Ref // at the desk, once it is settled
 
-	admitted chan bool       // holds one
-	heard    chan heardWords // holds one
-	told     chan struct{}   // closed when the agent knows how it ended
+	told   chan struct{} // closed when the agent knows how it ended
+	goesOn bool          // the prompt that answered it says so, see [Session.Say]; of happens
 	// showing is that of the question in the conversation.
 	showing *seen.Showing
-}
-
-// heardWords are those of a prompt that answers a question. Stale means that
-// they may have been meant for another one.
-type heardWords struct {
-	typed.Words
-	stale bool
 }
 
 // answer waits for a request's outcome and returns what tells the agent. The
@@ -54,24 +42,22 @@ type answer func() (reply func())
 // is asked in a goroutine of its own, so that the agent is read on meanwhile.
 // Fault tells the agent of a panic.
 func (s *Session) ask(id string, kind session.Kind, apart bool, within string, post func(*asked) answer, fault func()) {
-	a := &asked{s: s, within: within, kind: kind, admitted: make(chan bool, 1), heard: make(chan heardWords, 1), told: make(chan struct{})}
-	a.ctx, a.cancel = context.WithCancelCause(s.ctx)
+	a := &asked{Asker: session.NewAsker(s.ctx), s: s, within: within, kind: kind, told: make(chan struct{})}
 	var wait answer
-	a.post = func() { wait = post(a) }
+	a.Post = func() { wait = post(a) }
 	s.happens(func() session.Event {
-		a.key = s.nextKey()
-		s.asked[a.key], s.askedBy[id] = a, a.key
-		return session.RequestCame{Key: a.key, Kind: kind, Apart: apart}
+		a.Key = s.nextKey()
+		s.asked[a.Key], s.askedBy[id] = a, a.Key
+		return session.RequestCame{Key: a.Key, Kind: kind, Apart: apart}
 	})
 	go a.run(id, wait, fault)
 }
 
 func (a *asked) run(id string, wait answer, fault func()) {
 	defer close(a.told)
-	growStack()
 	reply := a.guarded(wait, fault)
-	a.s.apply(session.RequestSettled{Key: a.key}) // nothing new, but for errands and after a panic
-	why := context.Cause(a.ctx)
+	a.s.apply(session.RequestSettled{Key: a.Key}) // nothing new, but for errands and after a panic
+	why := context.Cause(a.Ctx)
 	if errors.Is(why, session.ErrNotAsked) {
 		a.s.awaitEnding()
 	}
@@ -80,13 +66,13 @@ func (a *asked) run(id string, wait answer, fault func()) {
 	} else { // nobody waits for it
 		a.receipt(why)
 	}
-	a.cancel(nil)
+	a.Cancel(nil)
 	a.s.happens(func() session.Event {
-		delete(a.s.asked, a.key)
-		if a.s.askedBy[id] == a.key {
+		delete(a.s.asked, a.Key)
+		if a.s.askedBy[id] == a.Key {
 			delete(a.s.askedBy, id)
 		}
-		return session.RequestReplied{Key: a.key}
+		return session.RequestReplied{Key: a.Key, GoOn: a.goesOn}
 	})
 }
 
@@ -100,18 +86,6 @@ func (a *asked) guarded(wait answer, fault func()) (reply func()) {
 	}()
 	return wait()
 }
-
-// growStack makes room for asking and encoding in one step. Growing by
-// doubling copies a stack that is deep by then, several times a question.
-//
-//go:noinline
-func growStack() {
-	var room [12 << 10]byte
-	touch(&room)
-}
-
-//go:noinline
-func touch(room *[12 << 10]byte) { room[0] = 1 }
 
 // receipt says what became of what was said to the request, see [desk.Desk.Receipt].
 func (a *asked) receipt(err error) {
@@ -127,11 +101,11 @@ func (a *asked) receipt(err error) {
 func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) {
 	c.Session = s.id
 	s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asked) answer {
-		wait := a.asker().Post(a.ctx, c)
+		wait := a.asker().Post(a.Ctx, c)
 		return func() func() {
 			o, _ := wait()
-			if o.Status == convert.Cancelled && errors.Is(context.Cause(a.ctx), session.ErrPartStopped) {
-				o = adapter.Withdrawn(a.ctx)
+			if o.Status == convert.Cancelled && errors.Is(context.Cause(a.Ctx), session.ErrPartStopped) {
+				o = adapter.Withdrawn(a.Ctx)
 			}
 			return func() {
 				if reply(o) {
@@ -142,12 +116,6 @@ func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(
 	}, func() { reply(faulty) })
 }
 
-// dismisses reports whether an outcome is the user's no. Else it was withdrawn, or
-// went with another one.
-func dismisses(o convert.Outcome) bool {
-	return o.Status == convert.Cancelled && o.Reason == convert.CancelMessage
-}
-
 var faulty = convert.Outcome{Status: convert.Failed, Reason: "The user could not be asked: there is a fault in acp-bridge"}
 
 // AskForm asks for the fields of a form. Reply gets the reply for whoever sent
@@ -155,7 +123,7 @@ var faulty = convert.Outcome{Status: convert.Failed, Reason: "The user could not
 func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage, convert.Outcome) (sent bool)) {
 	f.Session = s.id
 	s.ask(id, session.Form, false, "", func(a *asked) answer {
-		wait := a.asker().PostForm(a.ctx, f)
+		wait := a.asker().PostForm(a.Ctx, f)
 		return func() func() {
 			raw, o := wait()
 			return func() {
@@ -174,12 +142,12 @@ func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage,
 func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r acp.RequestPermissionRequest, reply func(acp.RequestPermissionResponse, error) (sent bool)) {
 	r.SessionId = acp.SessionId(s.id)
 	s.ask(id, session.Permission, apart, who.Session, func(a *asked) answer {
-		wait := a.asker().PostPermission(a.ctx, who, r)
+		wait := a.asker().PostPermission(a.Ctx, who, r)
 		return func() func() {
 			response, err := wait()
 			return func() {
-				if a.ctx.Err() != nil { // taken back at the same moment
-					err = fmt.Errorf("%w: %w", ErrTakenBack, context.Cause(a.ctx))
+				if a.Ctx.Err() != nil { // taken back at the same moment
+					err = fmt.Errorf("%w: %w", ErrTakenBack, context.Cause(a.Ctx))
 					reply(acp.RequestPermissionResponse{}, err)
 					a.receipt(err)
 				} else if reply(response, err) {
@@ -194,7 +162,7 @@ func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r a
 // the turn. What it returns tells the agent; fault does after a panic.
 func (s *Session) Errand(id string, do func(context.Context) (reply func()), fault func()) {
 	s.ask(id, session.Errand, false, "", func(a *asked) answer {
-		return func() func() { return do(a.ctx) }
+		return func() func() { return do(a.Ctx) }
 	}, fault)
 }
 
@@ -228,60 +196,29 @@ func (s *Session) partStopped(id string) {
 	})
 }
 
-// admit asks whether the request may go on.
-func (a *asked) admit(ev session.Event) bool {
-	a.s.apply(ev)
-	return <-a.admitted
-}
-
-// withdrawnCause is why a request may not go on.
-func withdrawnCause(ctx context.Context) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
+// park shows a question in the conversation, and ends the running prompt. It is held by
+// the showing's end, see [session.Parking].
+func (a *asked) park(ctx context.Context, toolCall, text string) (view context.Context, hide func()) {
+	a.s.apply(session.RequestParks{Key: a.Key})
+	if !a.Admitted() {
+		return nil, nil
 	}
-	return convert.ErrCancelled
-}
-
-// park shows a question in the conversation, ends the running prompt, and waits
-// for the words of the next one.
-func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
-	text := m.Text
-	hearing := typed.Hearing{Means: m.Means}
-	a.showing = seen.Of(ctx)
-	for ; ; a.showing.Anew() {
-		if !a.admit(session.RequestParks{Key: a.key}) {
-			return "", withdrawnCause(ctx)
-		}
-		// It has its place among the updates, and goes out when the session knows:
-		// what came before that is no answer, what comes behind it may be one.
-		var ended <-chan struct{} // the response to the last prompt is on its way
-		a.s.hold("\n\n"+text, func() session.Event {
-			ended = a.s.last
-			return session.RequestParked{Key: a.key, ToolCall: m.ToolCallID}
-		})
-		parked := <-a.admitted
-		a.s.Flush()
-		if !parked {
-			a.s.release()
-			return "", withdrawnCause(ctx)
-		}
-		stop := a.watch(ctx, ended)
-		select {
-		case heard := <-a.heard:
-			stop()
-			a.s.release()
-			answer, again := session.Heard(&hearing, heard.Words, heard.stale)
-			if again == "" {
-				return answer, nil
-			}
-			text = again + m.Text
-		case <-ctx.Done():
-			stop()
-			a.s.release()
-			a.s.Text(MessageChunk, session.GoneRemark(context.Cause(ctx)))
-			return "", withdrawnCause(ctx)
-		}
+	// It has its place among the updates, and goes out when the session knows: what
+	// came before that is no answer, what comes behind it may be one.
+	var ended <-chan struct{} // the response to the last prompt is on its way
+	a.s.hold("\n\n"+text, func() session.Event {
+		ended = a.s.last
+		a.s.waits.Store(toolCall)
+		return session.RequestParked{Key: a.Key, ToolCall: toolCall}
+	})
+	parked := a.Admitted()
+	a.s.Flush()
+	if !parked {
+		a.s.release()
+		return nil, nil
 	}
+	stop := a.watch(ctx, ended)
+	return ctx, func() { stop(); a.s.release() }
 }
 
 // endTime is how long the end of the prompt before a question may take to be on
@@ -339,15 +276,14 @@ var _ interface {
 // else is shown.
 func (c client) Settled(ref desk.Ref, o convert.Outcome) {
 	c.ref = ref
-	c.s.apply(session.RequestSettled{Key: c.key, Dismissed: dismisses(o)})
+	c.s.apply(session.RequestSettled{Key: c.Key, Dismissed: o.Status == convert.Cancelled})
 }
 
 // FeedsShowings makes it a [seen.Witness].
 func (c client) FeedsShowings() {}
 
-// Prompted reports whether what is asked belongs to a prompt of the user's. It is
-// called as it takes its place at the desk, see [session.Post].
-func (c client) Prompted() bool { return c.s.prompted }
+// Prompts is that of [desk.Item]. It is called as it takes its place at the desk, see [session.Post].
+func (c client) Prompts() int { return c.s.epoch }
 
 // place is the session in which the editor shows the request: its own, or that of
 // the sub-agent that asks.
@@ -355,11 +291,37 @@ func (a *asked) place() string { return cmp.Or(a.within, a.s.id) }
 
 // show asks the session whether the request may be shown.
 func (a *asked) show(ctx context.Context) error {
-	if !a.admit(session.RequestShown{Key: a.key}) {
-		return withdrawnCause(ctx)
+	if !a.attend(ctx, session.RequestShown{Key: a.Key}) || !a.Admitted() {
+		return session.Withdrawn(ctx)
 	}
 	return nil
 }
+
+// attend brings an event once the editor shows what it is sent, and reports whether it
+// does so before ctx ends.
+func (a *asked) attend(ctx context.Context, ev session.Event) bool {
+	for {
+		var comes <-chan struct{}
+		a.s.happens(func() session.Event {
+			if a.s.state.Unseen() {
+				comes = a.s.comes
+				return nil
+			}
+			return ev
+		})
+		if comes == nil {
+			return true
+		}
+		select {
+		case <-comes:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// Attended waits until the editor shows what it is sent.
+func (c client) Attended(ctx context.Context) { c.attend(ctx, nil) }
 
 func (c client) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	if err := c.show(ctx); err != nil {
@@ -391,14 +353,20 @@ func (c client) QueueUpdate(_ context.Context, n acp.SessionNotification) error 
 func (c client) update(n acp.SessionNotification, urgent bool) error {
 	n.SessionId = acp.SessionId(c.place())
 	if m := n.Update.AgentMessageChunk; m != nil && m.MessageId == nil {
-		m.MessageId = acp.Ptr(uuid.New())
+		m.MessageId = acp.Ptr(life.UUID())
 	}
 	c.s.put(c.s.encode(n), urgent)
 	return nil
 }
 
+// AskInConversation waits for the words of the prompt behind the question.
 func (c client) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
-	return c.park(ctx, m)
+	c.showing = seen.Of(ctx)
+	return c.Converse(ctx, m.Text, m.Means, session.Parking{
+		Show: func(text string) (context.Context, func()) { return c.park(ctx, m.ToolCallID, text) },
+		Anew: c.showing.Anew,
+		Gone: func(remark string) { c.s.Text(MessageChunk, remark) },
+	})
 }
 
 func (c client) Done() <-chan struct{} { return c.front.connection().Done() }

@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 
 	acp "github.com/coder/acp-go-sdk"
-
-	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
 // Backend is an agent behind the front. Its methods may be called from any
-// goroutine.
+// goroutine. It may also have:
+//
+//   - OpensInOrder(): Open never blocks. Sessions are open before anything that the editor
+//     sent behind is looked at, also if it did not wait for the response, or has gone.
+//   - Tell(notify func(method string, params any)), for notifications of its own, about no
+//     session. It is called before anything else. What notify is given waits while the
+//     editor does not read.
 type Backend interface {
 	// Initialize answers initialize. Client is the request as far as it can be
 	// read, raw as it came.
@@ -26,21 +30,6 @@ type Backend interface {
 // MethodArchive ends a session, like session/close, and puts it away. It is a draft.
 const MethodArchive = "session/archive"
 
-// InOrder is a [Backend] whose Open never blocks. Its sessions are open before
-// anything that the editor sent behind is looked at, also if the editor did not
-// wait for the response, or has gone.
-type InOrder interface {
-	Backend
-	OpensInOrder()
-}
-
-// Teller is a [Backend] with notifications of its own, about no session. Tell is
-// called before anything else. What it is given waits while the editor does not read.
-type Teller interface {
-	Backend
-	Tell(notify func(method string, params any))
-}
-
 // Opening is a session/new, session/load, session/resume or session/fork.
 type Opening struct {
 	Method string
@@ -51,7 +40,13 @@ type Opening struct {
 }
 
 // Conversation is an agent's side of a session. Its process may end and be
-// started again. Prompt and Kill must not block and must not call the [Session].
+// started again. Prompt and Kill must not block and must not call the [Session]. It may
+// also have, without blocking:
+//
+//   - StopPart(id string) bool, if it shows sub-agents as sessions within its own, see
+//     [Session.UpdateOf]: it ends the work of one, and reports whether there is one.
+//   - Describe(it *desk.Item): says of what is posted, for people at the desk, who asks, in
+//     which directory it works, and what else it knows.
 type Conversation interface {
 	// Start starts the agent's process, where the conversation was.
 	Start(ctx context.Context) error
@@ -75,20 +70,6 @@ type Conversation interface {
 	// Request answers a request about the session. For session/delete and
 	// [MethodArchive] the session has been closed.
 	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
-}
-
-// Parts is a [Conversation] that shows sub-agents as sessions within its own, see
-// [Session.UpdateOf].
-type Parts interface {
-	// StopPart ends the work of one of them, and reports whether there is one of
-	// that id. It must not block.
-	StopPart(id string) bool
-}
-
-// Described is a [Conversation] that says of what is posted, for people at the desk,
-// who asks, in which directory it works, and what else it knows. It must not block.
-type Described interface {
-	Describe(it *desk.Item)
 }
 
 // TurnEnd is the end of a turn of the agent.

@@ -8,6 +8,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
@@ -33,9 +35,15 @@ type Client struct {
 	// Loud is set for clients that tell their user of each request that they do
 	// not know: they are not asked behind a question, see package seen.
 	Loud bool
+	// NoCancel is set for those that tell their user of $/cancel_request, and take a
+	// request away without it.
+	NoCancel bool
 	// Appends is set for clients that add the content of a request to what they show
 	// of its tool call.
 	Appends bool
+	// PromptsOnly is set for clients that show nothing while none of their prompts
+	// runs, no request either.
+	PromptsOnly bool
 	// Note says why.
 	Note string
 	// From says how that is known: from a run or from its source, of which version
@@ -49,11 +57,11 @@ func Clients() []Client { return slices.Clone(clients) }
 
 var clients = []Client{
 	{Name: "zed", Editor: "Zed", Note: "shows forms, and a button for each option", From: "its source, 1.18.0 at 7eec892, 2026-08-22; not run"},
-	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Note: "a button for each option; its automatic mode takes the first; where it has forms, they are used: by its source, not run", From: "run 0.74.3, 2026-11-16"},
-	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Loud: true, Appends: true, Note: "numbered buttons in an order of its own", From: "run 99273b0, 2026-11-16"},
-	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, Note: "shows neither question nor options of a permission request", From: "run 19.22, 2026-11-16"},
-	{Name: "acpx", Editor: "acpx", Unseen: true, Guard: true, Note: "asks yes or no; without a terminal it cancels by itself", From: "run 0.19.1, 2026-11-16"},
-	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: ask.TitleHeaderAndQuestion, Guard: true, Note: "shows title and options, not the content; can be set to allow everything", From: "run 0.2.0, its extension code in Node, 2026-11-16"},
+	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Loud: true, Note: "a button for each option; its automatic mode takes the first; where it has forms, they are used: by its source, not run", From: "run 0.74.3, 2026-11-16"},
+	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Loud: true, NoCancel: true, Appends: true, Note: "numbered buttons in an order of its own", From: "run 99273b0, 2026-11-16"},
+	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, PromptsOnly: true, Note: "shows neither question nor options of a permission request; nothing at all between prompts", From: "run 19.22, 2026-11-16"},
+	{Name: "acpx", Editor: "acpx", Unseen: true, PromptsOnly: true, Guard: true, Loud: true, Note: "asks yes or no; without a terminal it cancels by itself; shows nothing between prompts", From: "run 0.19.1, 2026-11-16"},
+	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: ask.TitleHeaderAndQuestion, Guard: true, Loud: true, Note: "shows title and options, not the content; can be set to allow everything", From: "run 0.2.0, its extension code in Node, 2026-11-16"},
 	{Declares: "jetbrains", Editor: "JetBrains", Title: ask.TitleHeaderAndQuestion, Note: "shows title and options; the content is at its tool call, which may be out of sight", From: "the source of claude-agent-acp, 0.99.1, 2026-10-29; not run"},
 	{Name: "DeepChat", Editor: "DeepChat", Unseen: true, Note: "shows Allow and Deny alone; cancels by itself after a minute", From: "its source, 1.1.0-beta.12 at 8311bd2, 2026-08-08; not run"},
 	{Name: "kandev-agentctl", Editor: "kandev", Unseen: true, Guard: true, Note: "shows Approve and Deny alone; can be set to approve everything", From: "its source, 0.91.0 at cd9fa0e, 2026-08-22; not run"},
@@ -73,7 +81,7 @@ func (c Client) First() adapter.Rung {
 }
 
 // Known is what is known of a client: by its name, or by a prompt of it, nil while
-// there is none.
+// there is none. One that may yet turn out to be a loud one is taken for such.
 func Known(info *acp.Implementation, prompt []acp.ContentBlock) (Client, bool) {
 	prompts := typed.Editor(prompt)
 	i := slices.IndexFunc(clients, func(c Client) bool { return c.Name != "" && info != nil && c.Name == info.Name })
@@ -81,7 +89,7 @@ func Known(info *acp.Implementation, prompt []acp.ContentBlock) (Client, bool) {
 		i = slices.IndexFunc(clients, func(c Client) bool { return c.Prompts != "" && c.Prompts == prompts })
 	}
 	if i < 0 {
-		return Client{}, false
+		return Client{Loud: prompt == nil && (info == nil || info.Name == "")}, false
 	}
 	return clients[i], true
 }
@@ -128,22 +136,31 @@ func takesURLs(r acp.InitializeRequest) bool {
 // meet learns what the editor says of itself, or what its first prompt tells.
 func (f *front) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
 	known, ok := Known(r.ClientInfo, prompt)
-	if known.Loud {
-		f.connection().Peer().Mute()
-	}
-	f.client.Store(&met{r, ok})
+	known.Meet(f.conn.Peer())
+	f.client.Store(&met{r, known})
 	f.ask.Store(adapter.New(client{front: f}, f.askOptions(r, known, ok)))
 }
 
-// met is what an editor has said of itself, and whether it is known.
+// Meet tells a connection what is known of its peer.
+func (c Client) Meet(p *seen.Peer) {
+	p.Mute(c.Loud)
+	p.NoCancel.Store(c.NoCancel)
+}
+
+// Tells reports whether a prompt may tell more of the client.
+func (c Client) Tells(prompt []acp.ContentBlock) bool {
+	return c.Editor == "" && (c.Loud || typed.Editor(prompt) != "")
+}
+
+// met is what an editor has said of itself, and what is known of it.
 type met struct {
 	acp.InitializeRequest
-	known bool
+	Client
 }
 
 // prompted looks whether a prompt tells which editor it is that has no name.
 func (f *front) prompted(prompt []acp.ContentBlock) {
-	if m := f.client.Load(); m != nil && !m.known && typed.Editor(prompt) != "" {
+	if m := f.client.Load(); m != nil && m.Tells(prompt) {
 		f.meet(m.InitializeRequest, prompt)
 	}
 }
@@ -173,10 +190,17 @@ func (f *front) describe(it *desk.Item) {
 }
 
 func (s *Session) describe(it *desk.Item) {
-	if d, ok := s.conv.(Described); ok {
+	if d, ok := s.conv.(interface{ Describe(it *desk.Item) }); ok {
 		d.Describe(it)
 	}
-	s.said.Tell(&it.About)
+	s.tells(func(w *about.Words) { w.Tell(&it.About) })
+}
+
+// tells has what was said for one function at a time.
+func (s *Session) tells(f func(*about.Words)) {
+	s.saying.Lock()
+	defer s.saying.Unlock()
+	f(&s.said)
 }
 
 // firstRung is the rung on which the first question is asked.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 // A row of the table says from which run it is, of which version and when; or from
@@ -63,3 +65,19 @@ func TestUnknownClient(t *testing.T) {
 		require.False(t, known)
 	}
 }
+
+// Who tells their users of what they do not know is not asked behind a question; nor is
+// one without a name before its first prompt, which may tell that it is such a one.
+func TestLoudClients(t *testing.T) {
+	hello := []acp.ContentBlock{acp.TextBlock("hello")}
+	for name, loud := range map[string]bool{"": true, "acpx": true, "agent-shell": true, "vscode-acp-client": true, "Agentic.nvim": true, "zed": false, "x": false} {
+		known, _ := Known(&acp.Implementation{Name: name}, nil)
+		require.Equal(t, loud, known.Loud, name)
+		require.Equal(t, name == "", known.Tells(hello), name)
+		known, _ = Known(&acp.Implementation{Name: name}, hello)
+		require.Equal(t, loud && name != "", known.Loud, name)
+		require.False(t, known.Tells(hello), name)
+	}
+}
+
+func TestMain(m *testing.M) { leaktest.Main(m) }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/session"
 )
 
@@ -19,18 +19,18 @@ import (
 
 // Invalid is the answer to parameters that cannot be used.
 func Invalid(format string, args ...any) *acp.RequestError {
-	return &acp.RequestError{Code: rpccode.InvalidParams, Message: clean.Block(fmt.Sprintf(format, args...))}
+	return &acp.RequestError{Code: ndjson.InvalidParams, Message: clean.Block(fmt.Sprintf(format, args...))}
 }
 
 // NotFound is the answer to a name of something that is not there.
 func NotFound(format string, args ...any) *acp.RequestError {
-	return &acp.RequestError{Code: rpccode.NotFound, Message: clean.Block(fmt.Sprintf(format, args...))}
+	return &acp.RequestError{Code: ndjson.NotFound, Message: clean.Block(fmt.Sprintf(format, args...))}
 }
 
 // Internal is the answer when something went wrong that is not the editor's
 // doing.
 func Internal(message string) *acp.RequestError {
-	return &acp.RequestError{Code: rpccode.Internal, Message: clean.Block(message)}
+	return &acp.RequestError{Code: ndjson.Internal, Message: clean.Block(message)}
 }
 
 // NoSession is the answer to a session that is not open.
@@ -102,12 +102,12 @@ var ErrTakenBack = errors.New("the request was taken back")
 // Why a session is over.
 var (
 	ErrSessionClosed       = session.ErrSessionClosed
-	ErrEditorGone    error = session.Ended{Text: "the editor closed the connection", Kind: convert.ErrDisconnected}
+	errEditorGone    error = session.Ended{Text: "the editor closed the connection", Kind: convert.ErrDisconnected}
 	errStopped       error = session.Ended{Text: "acp-bridge was stopped", Kind: convert.ErrDisconnected}
 )
 
 // unattended reports whether all sessions are over with this one: nobody is told.
-func unattended(why error) bool { return why == ErrEditorGone || why == errStopped }
+func unattended(why error) bool { return why == errEditorGone || why == errStopped }
 
 // endOf is why a session is over after a request.
 func endOf(method string) error {

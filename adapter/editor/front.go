@@ -101,7 +101,9 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 	// Handlers may run before New returns: they wait for the connection here.
 	f.conn = conn.New(r, w, f, &conn.Options{Logger: f.log, MaxLine: maxLine, Trace: f.opts.Trace})
 	f.meet(acp.InitializeRequest{}, nil)
-	if t, ok := b.(Teller); ok {
+	if t, ok := b.(interface {
+		Tell(notify func(method string, params any))
+	}); ok {
 		t.Tell(f.notify)
 	}
 	close(f.started)
@@ -110,7 +112,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 	}
 	select {
 	case <-f.conn.Done():
-		f.shutDown(ErrEditorGone)
+		f.shutDown(errEditorGone)
 	case <-ctx.Done():
 		f.shutDown(errStopped)
 	}
@@ -174,7 +176,7 @@ func (f *front) session(id string) (s *Session, err error) {
 func (f *front) Accept(ctx context.Context, method string, params json.RawMessage) conn.Answer {
 	f.connection()
 	if method == acp.AgentMethodSessionNew {
-		if _, ok := f.backend.(InOrder); ok {
+		if _, ok := f.backend.(interface{ OpensInOrder() }); ok {
 			response, err := f.open(ctx, method, params)
 			return func() (any, error) { return response, err }
 		}
@@ -273,7 +275,7 @@ func (f *front) stopPart(id string) bool {
 	var all []*Session
 	f.step(func(sessions map[string]*Session) { all = slices.Collect(maps.Values(sessions)) })
 	return slices.ContainsFunc(all, func(s *Session) bool {
-		p, ok := s.conv.(Parts)
+		p, ok := s.conv.(interface{ StopPart(id string) bool })
 		if !ok || !p.StopPart(id) {
 			return false
 		}

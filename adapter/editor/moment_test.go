@@ -126,7 +126,7 @@ func TestReceiptsOfOneToolCall(t *testing.T) {
 }
 
 // What goes because the user dismissed something else is not told as the user's no, and
-// the turn is not said to be cancelled by them.
+// the turn is not said to be cancelled by them. A sub-agent's question stays, and is asked.
 func TestDismissedWithAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, o := scene(t)
@@ -142,6 +142,10 @@ func TestDismissedWithAnother(t *testing.T) {
 		o.agent.out.AskQuestion("q", false, convert.Call{ID: "q", Questions: []convert.Question{{Text: "question r1.0?"}}},
 			func(o convert.Outcome) bool { got = o; return true })
 		s.carryAll()
+		var answered convert.Outcome
+		o.agent.out.AskQuestion("sub", true, convert.Call{ID: "sub", SubAgent: convert.SubAgent{Parent: "task"}, Questions: []convert.Question{{Text: "question r1.1?", Options: []convert.Option{{Label: "Yes"}}}}},
+			func(o convert.Outcome) bool { answered = o; return true })
+		s.carryAll()
 		s.requests[0].send(`{"outcome":{"outcome":"cancelled"}}`)
 		s.carryAll()
 		s.pass(time.Second)
@@ -150,6 +154,11 @@ func TestDismissedWithAnother(t *testing.T) {
 		require.NoError(t, errs[0])
 		require.ErrorIs(t, errs[1], life.ErrWithAnother)
 		require.Equal(t, life.WithAnother, got)
+		require.Len(t, s.requests, 1)
+		s.requests[0].send(`{"outcome":{"outcome":"selected","optionId":"Yes"}}`)
+		s.carryAll()
+		synctest.Wait()
+		require.Equal(t, []convert.Answer{{Selected: []string{"Yes"}}}, answered.Answers)
 		s.finish()
 	})
 }

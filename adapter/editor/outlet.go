@@ -7,10 +7,10 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
-	"github.com/acp-bridge/acp-bridge/internal/lane"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/session"
-	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // outlet sends a session's updates in order. While a question waits for the
@@ -34,7 +34,7 @@ type outlet struct {
 	s     *Session
 	begin []byte // of the notification of a chunk, up to its kind
 
-	lane    *lane.Lane[struct{}] // whoever has it sends
+	lane    *conn.Lane[struct{}] // whoever has it sends
 	holding atomic.Bool          // set by whoever has the lane
 	stuck   atomic.Pointer[chan struct{}]
 
@@ -52,7 +52,7 @@ const (
 )
 
 func newOutlet(s *Session) *outlet {
-	o := &outlet{s: s, lane: lane.New[struct{}](nil)}
+	o := &outlet{s: s, lane: conn.NewLane[struct{}](nil)}
 	o.begin = clean.AppendJSON([]byte(updateHead+`{"sessionId":`), s.id)
 	o.begin = append(o.begin, `,"update":{"sessionUpdate":"`...)
 	o.makeRoom()
@@ -101,7 +101,7 @@ const (
 // they are encoded by hand.
 func (o *outlet) Text(kind, text string) {
 	if text != "" {
-		o.put(o.chunk(kind, uuid.New(), text), true)
+		o.put(o.chunk(kind, life.UUID(), text), true)
 	}
 }
 
@@ -117,7 +117,7 @@ func (o *outlet) Stream(kind, message, text string) {
 // chunk is the notification of one.
 func (o *outlet) chunk(kind, message, text string) []byte {
 	if kind == MessageChunk {
-		o.s.said.Say(text)
+		o.s.tells(func(w *about.Words) { w.Say(text) })
 	}
 	b := make([]byte, 0, len(o.begin)+len(text)+len(message)+120)
 	b = append(b, o.begin...)
@@ -186,7 +186,7 @@ func (o *outlet) Stuck() <-chan struct{} { return *o.stuck.Load() }
 // UpdateNow sends an update that does not belong to a turn.
 func (o *outlet) UpdateNow(update acp.SessionUpdate) {
 	if info := update.SessionInfoUpdate; info != nil && info.Title != nil {
-		o.s.said.Name(*info.Title)
+		o.s.tells(func(w *about.Words) { w.Name(*info.Title) })
 	}
 	line := o.encode(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
 	if line == nil {
@@ -216,7 +216,7 @@ func (o *outlet) Holds() bool { return o.holding.Load() }
 // all that comes behind it. The event happens with it: whoever has read the text
 // finds that the session knows.
 func (o *outlet) hold(text string, event func() session.Event) {
-	line := o.chunk(MessageChunk, uuid.New(), text)
+	line := o.chunk(MessageChunk, life.UUID(), text)
 	o.lane.Enter()
 	defer o.lane.Leave()
 	for {
@@ -246,6 +246,7 @@ func (o *outlet) hold(text string, event func() session.Event) {
 
 // release sends what is held, in order, before anything new.
 func (o *outlet) release() {
+	o.s.waits.Store("")
 	o.lane.Enter()
 	defer o.lane.Leave()
 	for _, line := range o.held {

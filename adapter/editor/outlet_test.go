@@ -208,7 +208,7 @@ func joined(t *testing.T) (*Session, <-chan string) {
 		}
 	}()
 	t.Cleanup(func() {
-		f.cancel(ErrEditorGone)
+		f.cancel(errEditorGone)
 		toFront.Close()
 		f.conn.Close()
 		out.Close()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -15,10 +16,10 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/session"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
-	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // Session is a session as its [Conversation] sees it: where its updates, its
@@ -31,13 +32,18 @@ type Session struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	conv   Conversation
+
+	saying sync.Mutex  // only tells takes it
 	said   about.Words // for people who are asked elsewhere
+
 	// typed reads the editor's prompts. Only accept uses it, which runs once at a
 	// time.
 	typed typed.Reader
 	// gone is closed when nothing is left of a closed session.
 	gone    chan struct{}
 	closing bool // of front.step
+	// waits is the tool call of the question in the conversation, a string.
+	waits atomic.Value
 
 	// The state and what its keys stand for are touched in happens alone, where
 	// nothing is waited for.
@@ -45,8 +51,9 @@ type Session struct {
 	state    session.State
 	keys     int
 	prompts  map[int]*promptRequest
-	prompted bool            // the agent was given a prompt of the user's
+	epoch    int             // [desk.Item.Prompts] of what is asked now
 	last     <-chan struct{} // left of the last prompt
+	comes    chan struct{}   // closed when the editor sends a prompt
 	byID     map[string]int  // prompts, as the agent names them
 	asked    map[int]*asked
 	askedBy  map[string]int // requests, as the agent names them
@@ -57,12 +64,14 @@ type Session struct {
 
 // promptRequest is what a prompt in line stands for.
 type promptRequest struct {
+	s       *Session
 	content any
 	// begun is closed when the model has seen it; nil for a prompt of the editor.
 	begun chan<- struct{}
 	seen  bool
 	words typed.Words
 	done  chan session.Ending // holds one
+	said  chan session.Ending // holds one, for [Session.Say]; nil if none waits there
 	// before is closed when the response to the prompt before this one is on its
 	// way, left when that of this one is.
 	before <-chan struct{}
@@ -74,9 +83,12 @@ func (f *front) newSession(id string) *Session {
 		front: f, id: id, gone: make(chan struct{}),
 		prompts: map[int]*promptRequest{}, byID: map[string]int{},
 		asked: map[int]*asked{}, askedBy: map[string]int{},
-		wrapping: make(chan session.Effect, 1),
+		comes: make(chan struct{}), wrapping: make(chan session.Effect, 1),
 	}
 	s.state = session.New()
+	if m := f.client.Load(); m != nil {
+		s.state.PromptsOnly = m.PromptsOnly
+	}
 	s.ctx, s.cancel = context.WithCancelCause(f.ctx)
 	s.outlet = newOutlet(s)
 	return s
@@ -154,16 +166,16 @@ func (s *Session) perform(e session.Effect) session.Event {
 	case session.Finish:
 		s.finish(e)
 	case session.Post:
-		s.asked[e.Key].post()
+		s.asked[e.Key].Post()
 	case session.Admit:
 		if a := s.asked[e.Key]; a != nil {
-			a.admitted <- e.OK
+			a.Admit(e)
 		}
 	case session.Hear:
 		s.asked[e.Key].showing.Replied(seen.Prompt)
-		s.asked[e.Key].heard <- heardWords{s.prompts[e.Prompt].words, e.Stale}
+		s.asked[e.Key].Hear(e, s.prompts[e.Prompt].words)
 	case session.Withdraw:
-		s.asked[e.Key].cancel(e.Why)
+		s.asked[e.Key].Cancel(e.Why)
 	case session.WrapUp, session.PassOver:
 		s.wrapping <- e
 	case session.Rest:
@@ -204,11 +216,13 @@ func (s *Session) start() {
 
 func (s *Session) send(key int) session.Event {
 	p := s.prompts[key]
-	id := uuid.New() // agents take nothing else for the id of a prompt
+	id := life.UUID() // agents take nothing else for the id of a prompt
 	s.byID[id] = key
 	err := s.conv.Prompt(id, p.content)
 	if err == nil {
-		s.prompted = s.prompted || p.begun == nil
+		if p.begun == nil {
+			s.epoch = s.front.opts.Desk.Prompted(s.id)
+		}
 		return nil
 	}
 	delete(s.byID, id)
@@ -249,6 +263,9 @@ func (s *Session) finish(e session.Finish) {
 	p := s.prompts[e.Key]
 	delete(s.prompts, e.Key)
 	p.done <- e.How
+	if p.said != nil {
+		p.said <- e.How
+	}
 }
 
 // rests tells people elsewhere that the agent is through.
@@ -275,35 +292,55 @@ func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
 	return s.enqueue(content, s.typed.Read(r.Prompt), nil).answer, nil
 }
 
-// Say gives the agent a prompt that the editor did not send, behind those that
-// wait. It returns at once; ended waits for the prompt's end. Begun is closed when
-// the model has seen it, if the agent says that.
-func (s *Session) Say(content any, begun chan<- struct{}) (ended func() (acp.StopReason, error)) {
-	p := s.enqueue(content, typed.Words{}, begun)
-	over := make(chan session.Ending, 1)
-	go func() {
-		how := <-p.done
-		if p.before != nil {
-			<-p.before
+// Say gives the agent words that the editor did not send. They go to it in the prompt
+// that answered the agent's request of that id, if one did and its reply has not
+// returned; else behind the prompts that wait. It returns at once; ended waits for
+// the end of that prompt. Begun is closed when the model has seen it, if the agent
+// says that.
+func (s *Session) Say(request string, content any, begun chan<- struct{}) (ended func() (acp.StopReason, error)) {
+	said := make(chan session.Ending, 1)
+	within := false
+	s.happens(func() session.Event {
+		a := s.asked[s.askedBy[request]]
+		if a == nil {
+			return nil
 		}
-		close(p.left)
-		over <- how
-	}()
+		if p := s.prompts[s.state.HeardFrom(a.Key)]; p != nil {
+			p.content, p.begun, p.said = content, begun, said
+			within, a.goesOn = true, true
+		}
+		return nil
+	})
+	if !within {
+		p := s.enqueue(content, typed.Words{}, begun)
+		go func() {
+			how := <-p.done
+			if p.before != nil {
+				<-p.before
+			}
+			close(p.left)
+			said <- how
+		}()
+	}
 	return func() (acp.StopReason, error) {
-		how := <-over
+		how := <-said
 		return how.Reason, how.Err
 	}
 }
 
 func (s *Session) enqueue(content any, w typed.Words, begun chan<- struct{}) *promptRequest {
-	p := &promptRequest{content: content, begun: begun, words: w, done: make(chan session.Ending, 1), left: make(chan struct{})}
+	p := &promptRequest{s: s, content: content, begun: begun, words: w, done: make(chan session.Ending, 1), left: make(chan struct{})}
 	if text := w.String(); text != "" {
-		s.said.Prompt(text)
+		s.tells(func(w *about.Words) { w.Prompt(text) })
 	}
 	s.happens(func() session.Event {
 		key := s.nextKey()
 		s.prompts[key] = p
 		p.before, s.last = s.last, p.left
+		if begun == nil {
+			close(s.comes)
+			s.comes = make(chan struct{})
+		}
 		return session.PromptCame{Key: key, Empty: content == nil, Own: begun != nil}
 	})
 	return p
@@ -324,7 +361,7 @@ func (p *promptRequest) answer() (any, error) {
 	if how.Meta != "" {
 		_ = json.Unmarshal([]byte(how.Meta), &r.Meta) // what is no object says nothing
 	}
-	if how.WaitingFor != "" {
+	if how.WaitingFor != "" && how.WaitingFor == p.s.waits.Load() { // or that is over by now
 		r.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": how.WaitingFor}}
 	}
 	return conn.Then(r, left), nil

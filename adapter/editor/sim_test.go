@@ -19,6 +19,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 var (
@@ -54,7 +55,7 @@ func simulate(t *testing.T, proxied bool) {
 		first = uint64(time.Now().UnixNano())
 	}
 	steps := *simSteps
-	if raceDetector { // which is slow
+	if leaktest.Race { // which is slow
 		steps = steps * 5 / 16
 	}
 	lives := steps / lifeSteps
@@ -80,7 +81,7 @@ func simulate(t *testing.T, proxied bool) {
 // to the last word of everybody.
 func TestSimulationRepeats(t *testing.T) {
 	seeds := uint64(25)
-	if raceDetector {
+	if leaktest.Race {
 		seeds = 3
 	}
 	for seed := range seeds {

@@ -6,7 +6,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
@@ -41,6 +40,7 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 	}
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
+	defer context.AfterFunc(s.ctx, stop)() // the SDK waits for this call before a session ends
 	var beside *ticket
 	if s.opts.Alongside && s.opts.Resolver != nil {
 		beside = s.ask(r.Session, call)
@@ -66,7 +66,7 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 		return result(resultText(call, o)), nil
 	case beside != nil && beside.decided():
 		return result(s.fetch(beside)), nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, s.ctx.Err() != nil:
 		if beside != nil {
 			s.leave(beside, giveUp)
 		}
@@ -119,10 +119,10 @@ func (s *Server) first(t *ticket, form convert.Outcome) (text string, isError bo
 	if ok && !t.ended() {
 		settles.Settle(form, formName)
 	} else {
-		t.cancel(adapter.ErrWithdrawn)
+		t.cancel(convert.ErrWithdrawn)
 	}
 	<-t.done
-	if o := t.outcome; o.Status == convert.Answered || o.Status == convert.Declined || o.Status == convert.Cancelled && o.Reason == convert.CancelMessage {
+	if t.outcome.Status.ByPerson() {
 		return s.fetch(t)
 	}
 	s.leave(t, fetch)

@@ -27,7 +27,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 const (
@@ -114,8 +114,9 @@ func New(o Options) *Server {
 	return s
 }
 
-// Serve speaks MCP, a line a message, until in ends or ctx does.
+// Serve speaks MCP, a line a message, until in ends or ctx does, which closes the server.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	defer context.AfterFunc(ctx, s.Close)() // the SDK waits for the calls that are open
 	return s.sdk.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: writer{out}})
 }
 
@@ -140,7 +141,7 @@ func (s *Server) Handler() http.Handler {
 		// here. Clients that do so go on with initialize.
 		if m := gjson.ParseBytes(body); m.Get("method").Str == "server/discover" {
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"Method not found"}}`, m.Get("id").Raw, rpccode.NoMethod)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"Method not found"}}`, m.Get("id").Raw, ndjson.NoMethod)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))

@@ -18,6 +18,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -129,20 +130,26 @@ func TestBadInput(t *testing.T) {
 
 // A question that ends by itself was not dismissed by anybody.
 func TestWithdrawnIsNotDismissed(t *testing.T) {
-	c := connect(t, mcp.New(mcp.Options{Resolver: withdraws{}}), nil)
-	text, isError, err := call(t.Context(), c, questions)
-	require.NoError(t, err)
-	require.True(t, isError)
-	require.NotContains(t, text, "dismissed")
-	require.Contains(t, text, "Withdrawn")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for want, resolver := range map[string]adapter.Resolver{
+		"another question was cancelled": adapter.Func(func(context.Context, convert.Call) ([]convert.Answer, error) { return nil, life.WithAnother.Err() }),
+		"The question was withdrawn":     withdraws{convert.Outcome{Status: convert.Withdrawn}}, // without a reason
+		"the question was withdrawn":     adapter.Static{Err: convert.ErrWithdrawn},
+		"context canceled":               adapter.Static{Err: ended.Err()},
+	} {
+		c := connect(t, mcp.New(mcp.Options{Resolver: resolver}), nil)
+		text, isError, err := call(t.Context(), c, questions)
+		require.NoError(t, err)
+		require.True(t, isError)
+		require.NotContains(t, text, "dismissed")
+		require.Contains(t, text, want)
+	}
 }
 
-type withdraws struct{}
+type withdraws struct{ o convert.Outcome }
 
-func (withdraws) Ask(context.Context, convert.Call) (convert.Outcome, error) {
-	o := convert.Outcome{Status: convert.Cancelled, Reason: "Withdrawn: another question was cancelled"}
-	return o, o.Err()
-}
+func (w withdraws) Ask(context.Context, convert.Call) (convert.Outcome, error) { return w.o, w.o.Err() }
 
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -216,6 +223,7 @@ func TestClosedIsNotDismissed(t *testing.T) {
 	}()
 	<-a.calls
 	s.Close()
+	require.Error(t, <-a.ended)
 	require.Contains(t, <-got, "could not be asked")
 }
 
@@ -248,14 +256,24 @@ func TestElicitationAlongsideFailure(t *testing.T) {
 	require.Contains(t, <-got, "SQLite")
 }
 
-func TestClose(t *testing.T) {
-	a := newAsks()
-	s := mcp.New(mcp.Options{Resolver: a})
-	c := connect(t, s, nil)
-	go call(context.Background(), c, questions)
-	<-a.calls
+// A form that is open holds up no end, over HTTP either.
+func TestCloseWithAForm(t *testing.T) {
+	s := mcp.New(mcp.Options{Elicit: true})
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	shown, done := make(chan bool), make(chan bool)
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		shown <- true
+		<-done
+		return &sdk.ElicitResult{Action: "cancel"}, nil
+	}})
+	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: server.Client()}, nil)
+	require.NoError(t, err)
+	go call(t.Context(), session, questions)
+	<-shown
 	s.Close()
-	require.Error(t, <-a.ended)
+	close(done)
+	session.Close()
 }
 
 // The client's own form is the best way to ask, in either of MCP's ways.

@@ -204,7 +204,7 @@ func (s *Server) EndTurn() {
 
 // decided reports whether the question has ended as the user wanted it.
 func (t *ticket) decided() bool {
-	return t.ended() && t.outcome.Status != convert.Failed && t.outcome.Status != convert.Disconnected
+	return t.ended() && t.outcome.Status.ByPerson()
 }
 
 func (t *ticket) ended() bool {
@@ -262,10 +262,9 @@ func resultText(call convert.Call, o convert.Outcome) (text string, isError bool
 		return convert.TextResult(call, o)
 	case convert.Declined:
 		return "The user declined to answer. Go on without an answer, and do not ask again.", false
+	case convert.Withdrawn:
+		return "The question is no longer open, so there is no answer: " + o.Message(), true
 	case convert.Cancelled:
-		if o.Reason != convert.CancelMessage && o.Reason != "" { // no person did that
-			return "The question is no longer open, so there is no answer: " + o.Reason, true
-		}
 		return "The user dismissed the question. Stop here, unless you can go on without an answer; do not ask again at once.", false
 	}
 	return "The user could not be asked, so there is no answer: " + o.Message(), true

@@ -35,3 +35,17 @@ func TestAnswerToACallThatWasCancelled(t *testing.T) {
 	}
 	require.Zero(t, to)
 }
+
+type nobody struct{}
+
+func (nobody) Ask(context.Context, convert.Call) (convert.Outcome, error) { panic("it was asked") }
+
+// A call that comes when the server has closed asks nobody: Close waits for what
+// was asked before, and for nothing else.
+func TestNothingIsAskedBehindClose(t *testing.T) {
+	s := New(Options{Resolver: nobody{}})
+	s.Close()
+	ticket := s.ask(nil, convert.Call{Questions: []convert.Question{{Text: "Go?"}}})
+	<-ticket.done
+	require.Equal(t, convert.Disconnected, ticket.outcome.Status)
+}

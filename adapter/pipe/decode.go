@@ -9,7 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 const (
@@ -77,15 +77,15 @@ func (c *session) decodeOpal(line []byte, root gjson.Result) (req request, _ *pr
 	case !method.Exists() && (root.Get("result").Exists() || root.Get("error").Exists()):
 		return req, unanswerable("a response, but nothing was asked")
 	case method.Type != gjson.String:
-		return bad(rpccode.InvalidRequest, "method must be %s", opalRequest)
+		return bad(ndjson.InvalidRequest, "method must be %s", opalRequest)
 	case method.Str != opalRequest || c.Dialect == "pi":
-		return bad(rpccode.NoMethod, "unknown method %q", method.Str)
+		return bad(ndjson.NoMethod, "unknown method %q", method.Str)
 	}
 	call, err := dialect.Decode(line, "opal")
 	if err != nil {
-		return bad(rpccode.InvalidParams, "%v", err)
+		return bad(ndjson.InvalidParams, "%v", err)
 	}
-	refuse := func(message string) *problem { return opalError(id, rpccode.InvalidRequest, message) }
+	refuse := func(message string) *problem { return opalError(id, ndjson.InvalidRequest, message) }
 	return request{call, "opal " + id.Raw, refuse}, nil
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
-// ErrWithdrawn is the cause with which a request's context ends when the input
-// ends. It wraps [adapter.ErrWithdrawn].
-var ErrWithdrawn error = inputEnded{}
+// errInputEnded is the cause with which a request's context ends when the input
+// ends. It wraps [convert.ErrWithdrawn].
+var errInputEnded error = inputEnded{}
 
 var errNobody = errors.New("pipe: a Server needs a Resolver: nobody would answer")
 
@@ -25,8 +25,8 @@ type inputEnded struct{}
 // Error implements error.
 func (inputEnded) Error() string { return "the input ended before the question was answered" }
 
-// Unwrap returns [adapter.ErrWithdrawn].
-func (inputEnded) Unwrap() error { return adapter.ErrWithdrawn }
+// Unwrap returns [convert.ErrWithdrawn].
+func (inputEnded) Unwrap() error { return convert.ErrWithdrawn }
 
 // Server answers requests. Resolver is needed, the rest is not.
 type Server struct {
@@ -60,7 +60,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := &session{Server: s, out: out, queue: newQueue(), end: end, open: map[string]bool{}}
 	go func() {
 		defer c.queue.close()
-		if err := c.read(in); !s.Wait || !errors.Is(err, ErrWithdrawn) {
+		if err := c.read(in); !s.Wait || !errors.Is(err, errInputEnded) {
 			end(err)
 		}
 	}()
@@ -76,7 +76,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if ctx.Err() != nil { // also if the input has ended since
 		return context.Cause(ctx)
 	}
-	if err := context.Cause(inner); !errors.Is(err, ErrWithdrawn) {
+	if err := context.Cause(inner); !errors.Is(err, errInputEnded) {
 		return err
 	}
 	return nil
@@ -89,7 +89,7 @@ type session struct {
 	end   context.CancelCauseFunc
 	later sync.WaitGroup
 
-	mu  sync.Mutex
+	mu  sync.Mutex // only step takes it
 	out io.Writer
 	// open has the ids of requests that have no response yet. A response to one of
 	// two with the same id would be taken for the other's.
@@ -136,31 +136,31 @@ func endedWith(ctx context.Context, asking adapter.Asking, o convert.Outcome) bo
 	if a, ok := asking.(interface{ Err() error }); ok && a.Err() != nil {
 		return false
 	}
-	byUser := o.Status == convert.Declined || o.Status == convert.Cancelled && o.Reason == convert.CancelMessage
-	return ctx.Err() != nil && o.Status != convert.Answered && o.Status != convert.Disconnected && !byUser
+	return ctx.Err() != nil && !o.Status.ByPerson() && o.Status != convert.Disconnected
 }
 
 func failed(reason string) dialect.Reply {
 	return dialect.Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: reason}}
 }
 
+// step has the output, and what is open, for one function at a time.
+func (c *session) step(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+}
+
 // respond writes the response of a request. Its id may be used again then.
-func (c *session) respond(req request, body []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.open, req.id)
-	return c.writeLocked(body)
+func (c *session) respond(req request, body []byte) (err error) {
+	c.step(func() {
+		delete(c.open, req.id)
+		err = c.write(body)
+	})
+	return err
 }
 
-// write writes a line.
+// write writes a line, in a step. After an error nobody reads any more.
 func (c *session) write(body []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.writeLocked(body)
-}
-
-// writeLocked writes a line. After an error nobody reads any more.
-func (c *session) writeLocked(body []byte) error {
 	_, err := c.out.Write(append(body, '\n'))
 	if err != nil {
 		err = fmt.Errorf("writing a response: %w", err)
@@ -184,7 +184,7 @@ func (c *session) read(in io.Reader) error {
 		c.take(n, line)
 		switch {
 		case errors.Is(err, io.EOF):
-			return ErrWithdrawn
+			return errInputEnded
 		case err != nil:
 			return fmt.Errorf("reading requests: %w", err)
 		}
@@ -207,7 +207,7 @@ func (c *session) take(n int, line []byte) {
 		c.queue.push(req)
 	case problem == nil: // an empty line
 	case problem.response != nil:
-		_ = c.write(problem.response)
+		c.step(func() { _ = c.write(problem.response) })
 	default:
 		c.report(n, problem.text)
 	}
@@ -215,14 +215,14 @@ func (c *session) take(n int, line []byte) {
 
 // accept notes that a request is open. One with the id of another that is open is
 // refused: whoever sent both could not tell their answers apart.
-func (c *session) accept(req request) *problem {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.open[req.id] {
-		return req.refuse("a request with this id is open")
-	}
-	c.open[req.id] = true
-	return nil
+func (c *session) accept(req request) (p *problem) {
+	c.step(func() {
+		if c.open[req.id] {
+			p = req.refuse("a request with this id is open")
+		}
+		c.open[req.id] = true
+	})
+	return p
 }
 
 func (c *session) report(line int, problem string) {
@@ -233,7 +233,7 @@ func (c *session) report(line int, problem string) {
 
 // queue is requests that wait their turn.
 type queue struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // only step takes it
 	some   *sync.Cond
 	list   []request
 	closed bool
@@ -245,34 +245,34 @@ func newQueue() *queue {
 	return q
 }
 
-// push adds a request; after close it is lost, as is whatever was not read.
-func (q *queue) push(r request) {
+// step has the queue for one function at a time, and tells who waits for a change.
+func (q *queue) step(f func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.closed {
-		q.list = append(q.list, r)
-	}
-	q.some.Signal()
+	f()
+	q.some.Broadcast()
+}
+
+// push adds a request; after close it is lost, as is whatever was not read.
+func (q *queue) push(r request) {
+	q.step(func() {
+		if !q.closed {
+			q.list = append(q.list, r)
+		}
+	})
 }
 
 // pop waits for a request; there is none when the queue is closed and empty.
-func (q *queue) pop() (request, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.list) == 0 && !q.closed {
-		q.some.Wait()
-	}
-	if len(q.list) == 0 {
-		return request{}, false
-	}
-	r := q.list[0]
-	q.list = q.list[1:]
-	return r, true
+func (q *queue) pop() (r request, ok bool) {
+	q.step(func() {
+		for len(q.list) == 0 && !q.closed {
+			q.some.Wait() // the queue is the others' meanwhile
+		}
+		if ok = len(q.list) > 0; ok {
+			r, q.list = q.list[0], q.list[1:]
+		}
+	})
+	return r, ok
 }
 
-func (q *queue) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.closed = true
-	q.some.Broadcast()
-}
+func (q *queue) close() { q.step(func() { q.closed = true }) }

@@ -148,6 +148,20 @@ func (p *peer) next() (r response) {
 	return r
 }
 
+// Lines that are no requests are somebody else's.
+func TestElse(t *testing.T) {
+	var lines []string
+	s := &pipe.Server{Resolver: adapter.Static{Answers: []convert.Answer{{Text: "x"}}}, Else: func(line []byte) { lines = append(lines, string(line)) }}
+	p := serve(t.Context(), t, s)
+	_, err := io.WriteString(p.in, "hello\n\n{\"type\":\"progress\"}\n")
+	require.NoError(t, err)
+	p.ask("a", "first")
+	require.True(t, p.next().Answered)
+	require.NoError(t, p.in.Close())
+	require.NoError(t, <-p.done)
+	require.Equal(t, []string{"hello", `{"type":"progress"}`}, lines)
+}
+
 // A request with the id of one that is open is refused and not asked: its answer
 // could be taken for the other's. Once there is a response, the id is free.
 func TestSameID(t *testing.T) {
@@ -244,7 +258,7 @@ func TestEndOfInput(t *testing.T) {
 		case "dismissed":
 			return nil, convert.ErrCancelled
 		}
-		require.ErrorIs(t, context.Cause(ctx), adapter.ErrWithdrawn)
+		require.ErrorIs(t, context.Cause(ctx), convert.ErrWithdrawn)
 		return nil, adapter.Withdrawn(ctx).Err()
 	}, delivered}}
 	p := serve(t.Context(), t, s)

@@ -32,9 +32,10 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 		}
 		p.passed.add(m.id)
 		if method == acp.ClientMethodSessionRequestPermission {
+			p.awaitsPermission(line, m)
 			p.asksPermission(m)
-			if plan := p.unseenPlan(m); plan != nil && (p.holds.Load() == 0 || !p.keep(plan, gjson.GetBytes(plan, "params"))) {
-				return p.acting(func() []byte { return append(plan, line...) })
+			if text := p.unseen(m); text != nil && (p.holds.Load() == 0 || !p.keep(text, gjson.GetBytes(text, "params"))) {
+				return p.acting(func() []byte { return append(text, line...) })
 			}
 		}
 	}

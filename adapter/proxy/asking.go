@@ -10,32 +10,25 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
-	"github.com/acp-bridge/acp-bridge/internal/typed"
-	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // asked is a request of the agent that is answered here.
 type asked struct {
-	p  *proxy
-	id string // as the agent knows it
+	machine.Asker // its Ctx ends with the proxy, too
+	p             *proxy
+	id            string // as the agent knows it
 	// in is the session in which a person types the answer: among its questions it
 	// has its turn. The editor shows it in session, which is another one for a
 	// sub-agent's.
 	in      *session
 	session string
-	key     int
-	// prompted says that the agent was given a prompt before.
-	prompted bool
-	// ctx ends with the question, and with the proxy.
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	asker  *adapter.Adapter
-	post   func() // takes its place at the desk
+	epoch   int // [desk.Item.Prompts]
+	asker   *adapter.Adapter
 
 	hide  func() // ends the showing that is
 	again bool   // it was shown in a view that is gone
@@ -44,17 +37,8 @@ type asked struct {
 	// ref is what it was at the desk, once it is settled.
 	ref desk.Ref
 
-	admitted chan bool  // holds one
-	heard    chan heard // holds one
 	// showing is that of the question in the conversation.
 	showing *seen.Showing
-}
-
-// heard is a prompt that answers a question. Stale means that it may have been
-// meant for another one, which is gone.
-type heard struct {
-	words typed.Words
-	stale bool
 }
 
 // maxOpen is how many questions may be open at a time; further ones are refused.
@@ -73,17 +57,15 @@ func (p *proxy) enter(id, name string, apart bool, ask asking) (*asked, error) {
 	case p.over, p.ctx.Err() != nil: // nobody waits for one more at the end
 		return nil, errStopped
 	}
-	q := &asked{p: p, id: id, in: p.session(p.typedIn(name)), session: name, admitted: make(chan bool, 1), heard: make(chan heard, 1)}
-	q.ctx, q.cancel = context.WithCancelCause(p.ctx)
+	q := &asked{Asker: machine.NewAsker(p.ctx), p: p, id: id, in: p.session(p.typedIn(name)), session: name, hide: func() {}}
 	q.asker = p.asker.With(&editor{p, q})
-	q.key, q.prompted = q.in.nextKey(), q.in.prompted
-	q.post, q.hide = func() {}, func() {}
+	q.Key, q.epoch = q.in.nextKey(), q.in.epoch
 	if ask != nil {
-		q.post = func() { q.asks(ask) }
+		q.Post = func() { q.asks(ask) }
 	}
-	p.open[key], q.in.asked[q.key] = q, q
+	p.open[key], q.in.asked[q.Key] = q, q
 	p.asking.Add(1)
-	p.apply(q.in, machine.RequestCame{Key: q.key, Apart: apart || q.in.id != name}, nil)
+	p.apply(q.in, machine.RequestCame{Key: q.Key, Apart: apart || q.in.id != name}, nil)
 	return q, nil
 }
 
@@ -101,17 +83,17 @@ func (q *asked) leave(line []byte) {
 	var gone error
 	defer p.asking.Done()
 	p.step(func() {
-		p.apply(q.in, machine.RequestSettled{Key: q.key}, nil)
-		if why := context.Cause(q.ctx); line != nil && errors.Is(why, machine.ErrWithdrawn) {
-			line, tells, gone = errorLine(q.id, rpccode.Cancelled, "Cancelled"), false, why
+		p.apply(q.in, machine.RequestSettled{Key: q.Key}, nil)
+		if why := context.Cause(q.Ctx); line != nil && errors.Is(why, machine.ErrWithdrawn) {
+			line, tells, gone = errorLine(q.id, ndjson.Cancelled, "Cancelled"), false, why
 		}
-		q.cancel(nil)
+		q.Cancel(nil)
 		delete(p.open, idKey([]byte(q.id)))
 		if line != nil {
 			p.agent.post(line)
 		}
-		p.apply(q.in, machine.RequestReplied{Key: q.key}, nil)
-		delete(q.in.asked, q.key)
+		p.apply(q.in, machine.RequestReplied{Key: q.Key}, nil)
+		delete(q.in.asked, q.Key)
 	})
 	switch {
 	case tells:
@@ -135,7 +117,7 @@ func (q *asked) shows(ctx context.Context, step func(func()), show func() bool) 
 	for {
 		var opening <-chan struct{}
 		step(func() {
-			if q.key <= q.in.before {
+			if q.Key <= q.in.before {
 				opening = q.in.opens()
 			}
 			if opening != nil {
@@ -165,49 +147,26 @@ func (q *asked) shows(ctx context.Context, step func(func()), show func() bool) 
 // admit asks whether the question may go on.
 func (q *asked) admit(ev machine.Event) bool {
 	q.p.apply(q.in, ev, nil)
-	return <-q.admitted // the answer is there
-}
-
-// withdrawnCause is why a question may not go on.
-func withdrawnCause(ctx context.Context) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	return convert.ErrCancelled
+	return q.Admitted() // it is there
 }
 
 // AskInConversation shows a question in the conversation, ends the prompt that
 // runs, and waits for the words of the next one.
 func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
-	text := m.Text
-	hearing := typed.Hearing{Means: m.Means}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	e.q.showing = seen.Of(ctx)
-	for ; ; e.q.showing.Anew() {
-		view := e.q.park(ctx, m.ToolCallID, text)
-		if view == nil {
-			return "", withdrawnCause(ctx)
-		}
-		e.p.watch(watch, e.q.showing)
-		select {
-		case h := <-e.q.heard:
-			answer, again := machine.Heard(&hearing, h.words, h.stale)
-			if again == "" {
-				return answer, nil
+	return e.q.Converse(ctx, m.Text, m.Means, machine.Parking{
+		Show: func(text string) (context.Context, func()) {
+			view := e.q.park(ctx, m.ToolCallID, text)
+			if view != nil {
+				e.p.watch(watch, e.q.showing)
 			}
-			text = again + m.Text
-		case <-view.Done():
-			if ctx.Err() == nil { // in a view that is gone
-				text = machine.AgainRemark + m.Text
-				continue
-			}
-			if remark := machine.GoneRemark(context.Cause(ctx)); remark != "" {
-				e.p.say(e.q.in.id, remark)
-			}
-			return "", withdrawnCause(ctx)
-		}
-	}
+			return view, func() {}
+		},
+		Anew: e.q.showing.Anew,
+		Gone: func(remark string) { e.p.say(e.q.in.id, remark) },
+	})
 }
 
 // watch looks for evidence that the editor has come to all that was sent so far:
@@ -215,6 +174,7 @@ func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (stri
 func (p *proxy) watch(ctx context.Context, s *seen.Showing) {
 	if s != nil {
 		look := s.Look()
+		look.From(p.from)
 		p.editor.watch(ctx, look)
 		p.calls.askBehind(look)
 	}
@@ -231,12 +191,12 @@ func (q *asked) park(ctx context.Context, toolCall, text string) (view context.C
 		p.step(do)
 	}
 	return q.shows(ctx, behind, func() bool {
-		if !q.admit(machine.RequestParks{Key: q.key}) {
+		if !q.admit(machine.RequestParks{Key: q.Key}) {
 			return false
 		}
 		p.say(q.in.id, "\n\n"+text)
 		p.hold(q.in)
-		return q.admit(machine.RequestParked{Key: q.key, ToolCall: toolCall})
+		return q.admit(machine.RequestParked{Key: q.Key, ToolCall: toolCall})
 	})
 }
 
@@ -251,7 +211,7 @@ func textLine(session, text string) []byte {
 		"update": map[string]any{
 			"sessionUpdate": "agent_message_chunk",
 			"content":       map[string]any{"type": "text", "text": text},
-			"messageId":     uuid.New(),
+			"messageId":     life.UUID(),
 		},
 	}))
 }

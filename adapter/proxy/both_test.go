@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
@@ -124,26 +125,29 @@ var both = []struct {
 		require.Equal(d, "end_turn", d.ended("p1"))
 	}},
 	{"what is asked before a prompt may have been asked before", dialogs, func(d *driven) {
-		var prompted []bool
+		var prompts []int
 		defer d.desk.Watch(func(e desk.Entry) {
 			if e.State == desk.Settled {
-				prompted = append(prompted, e.Prompted)
+				prompts = append(prompts, e.Prompts)
 			}
 		})()
-		yes := []convert.Answer{{Selected: []string{"Yes"}}}
-		d.agent.asks("a")
-		d.editor.until("session/request_permission")
-		require.NoError(d, d.desk.Answer(desk.Ref{Session: "s1", ID: "a"}, yes, "phone"))
-		require.Equal(d, "Yes", d.agent.gets("a"))
-		d.prompt("p1", "go")
-		d.agent.works()
-		d.agent.asks("b")
-		d.editor.until("session/request_permission")
-		require.NoError(d, d.desk.Answer(desk.Ref{Session: "s1", ID: "b"}, yes, "phone"))
-		require.Equal(d, "Yes", d.agent.gets("b"))
-		d.agent.ends(nil)
-		require.Equal(d, "end_turn", d.ended("p1"))
-		require.Equal(d, []bool{false, true}, prompted)
+		for i, id := range []string{"a", "b", "c"} {
+			prompt := fmt.Sprint("p", i)
+			if i > 0 {
+				d.prompt(prompt, "go")
+				d.agent.works()
+			}
+			d.agent.asks(id)
+			d.editor.until("session/request_permission")
+			require.NoError(d, d.desk.Answer(desk.Ref{Session: "s1", ID: id}, []convert.Answer{{Selected: []string{"Yes"}}}, "phone"))
+			require.Equal(d, "Yes", d.agent.gets(id))
+			if i > 0 {
+				d.agent.ends(nil)
+				require.Equal(d, "end_turn", d.ended(prompt))
+			}
+		}
+		require.Zero(d, prompts[0])
+		require.IsIncreasing(d, prompts)
 	}},
 	{"answered elsewhere: the user is told, and the next prompt is the agent's", conversation, func(d *driven) {
 		d.parks("a")
@@ -380,7 +384,7 @@ func (a *lineAgent) withdraws(id string) {
 func (a *lineAgent) ends(err error) {
 	line := `{"jsonrpc":"2.0","id":` + a.prompts[0] + `,"result":{"stopReason":"end_turn"}}`
 	if err != nil {
-		line = string(errorLine(a.prompts[0], rpccode.Internal, err.Error()))
+		line = string(errorLine(a.prompts[0], ndjson.Internal, err.Error()))
 	}
 	a.prompts = a.prompts[1:]
 	a.send(line)
@@ -407,7 +411,7 @@ type frontPrompt struct{ id, text string }
 func driveFront(t *testing.T, first adapter.Rung, guard bool) *driven {
 	d := &desk.Desk{}
 	editor, toEditor := newEnd(t)
-	a := &frontAgent{t: t, prompts: make(chan frontPrompt, 10), replies: map[string]chan string{"a": make(chan string, 1), "b": make(chan string, 1)}}
+	a := &frontAgent{t: t, prompts: make(chan frontPrompt, 10), replies: map[string]chan string{"a": make(chan string, 1), "b": make(chan string, 1), "c": make(chan string, 1)}}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -495,7 +499,7 @@ func TestSettledBeforeTheNextQuestion(t *testing.T) {
 	p.asker = adapter.New(&editor{p: p}, nil)
 	q, err := p.enter("1", "s1", false, nil)
 	require.NoError(t, err)
-	require.NotNil(t, q.park(q.ctx, "c1", "Which?"))
+	require.NotNil(t, q.park(q.Ctx, "c1", "Which?"))
 	require.True(t, q.in.state.Parked())
 	(&editor{p, q}).Settled(desk.Ref{}, convert.Outcome{Status: convert.Answered})
 	require.False(t, q.in.state.Parked())
@@ -529,7 +533,7 @@ func TestUsedOnceItIsWritten(t *testing.T) {
 			require.NoError(t, err)
 			q.ref = desk.Ref{Session: "s1", ID: "a", Revision: 1}
 			if c.why != nil {
-				q.cancel(c.why)
+				q.Cancel(c.why)
 			}
 			q.leave([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
 			d.Receipt(desk.Ref{ID: last.id}, nil)

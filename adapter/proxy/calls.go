@@ -10,7 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -32,6 +32,8 @@ type pending struct {
 	method string
 	answer chan reply // holds one
 	heard  func()     // called in place of a send, if not nil
+
+	showing *seen.Showing // what it shows, nil for nothing
 }
 
 type reply struct {
@@ -56,11 +58,9 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	if showing := seen.Of(ctx); showing != nil {
-		look := showing.Look()
 		watch, stop := context.WithCancel(ctx)
 		defer stop()
-		c.to.watch(watch, look)
-		c.askBehind(look)
+		c.p.watch(watch, showing)
 	}
 	select {
 	case r := <-answer:
@@ -77,7 +77,9 @@ func (c *calls) giveUp() {
 	for id, p := range c.pending {
 		if p.ctx.Err() != nil {
 			delete(c.pending, id)
-			c.to.post(cancelLine(p.ctx, id))
+			if !c.peer.NoCancel.Load() {
+				c.to.post(cancelLine(p.ctx, id))
+			}
 			p.answer <- reply{err: p.ended()}
 		}
 	}
@@ -96,7 +98,7 @@ func (c *calls) send(ctx context.Context, method string, params []byte) (answer 
 		return nil, err
 	}
 	answer = make(chan reply, 1)
-	c.post(&pending{ctx: ctx, method: method, answer: answer}, params)
+	c.post(&pending{ctx: ctx, method: method, answer: answer, showing: seen.Of(ctx)}, params)
 	return answer, nil
 }
 
@@ -135,6 +137,9 @@ func (c *calls) settle(m *message) bool {
 		return false
 	}
 	p := c.take(string(m.id[1 : len(m.id)-1]))
+	if p != nil {
+		p.showing.Came()
+	}
 	switch {
 	case p == nil:
 	case p.heard != nil:
@@ -169,7 +174,7 @@ func (c *calls) close(err error) {
 func peerError(raw []byte) error {
 	e := &acp.RequestError{}
 	if err := json.Unmarshal(raw, e); err != nil {
-		return &acp.RequestError{Code: rpccode.Internal, Message: "an error that cannot be read"}
+		return &acp.RequestError{Code: ndjson.Internal, Message: "an error that cannot be read"}
 	}
 	return e
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 // Chain is one proxy of several that a conductor puts between an editor and an
@@ -109,7 +108,7 @@ func (c *chain) route(line []byte) (ofAgent bool, plain []byte) {
 		return true, c.unwrap(&m)
 	case method == "initialize":
 		if m.id != nil {
-			c.out.post(errorLine(string(m.id), rpccode.InvalidRequest, "acp-bridge is a proxy here, and has no agent of its own: expected "+chainInitialize))
+			c.out.post(errorLine(string(m.id), ndjson.InvalidRequest, "acp-bridge is a proxy here, and has no agent of its own: expected "+chainInitialize))
 		}
 		return false, nil
 	case method == "$/cancel_request": // names a request on this wire
@@ -125,7 +124,7 @@ func (c *chain) unwrap(m *message) []byte {
 	inner, ok := scanTo(m.params, true)
 	if !ok || inner.method == nil {
 		if m.id != nil {
-			c.out.post(errorLine(string(m.id), rpccode.InvalidParams, "expected a method in the envelope"))
+			c.out.post(errorLine(string(m.id), ndjson.InvalidParams, "expected a method in the envelope"))
 		}
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 // damaged deals with a line that is left out because it is broken or far too
@@ -19,13 +18,13 @@ func (p *proxy) damaged(m ndjson.Members, to *outlet) []byte {
 		return nil // nothing to go by
 	}
 	if !m.Has("method") {
-		return append(errorLine(id, rpccode.Internal, "The answer cannot be read"), '\n')
+		return append(errorLine(id, ndjson.Internal, "The answer cannot be read"), '\n')
 	}
 	from := p.editor
 	if to == p.editor {
 		from = p.agent
 	}
-	from.post(errorLine(id, rpccode.Parse, "This request cannot be read"))
+	from.post(errorLine(id, ndjson.Parse, "This request cannot be read"))
 	return nil
 }
 

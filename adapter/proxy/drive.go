@@ -8,7 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
@@ -62,18 +62,18 @@ func (p *proxy) perform(s *session, ev machine.Event, line []byte, e machine.Eff
 	case machine.GiveUp:
 		p.log.Warn("the agent did not honour a cancel; its prompts end without it", "session", s.id)
 	case machine.Post:
-		s.asked[e.Key].post()
+		s.asked[e.Key].Post()
 	case machine.Admit:
 		if q := s.asked[e.Key]; q != nil {
-			q.admitted <- e.OK
+			q.Admit(e)
 		}
 	case machine.Hear:
 		r := s.prompts[e.Prompt]
 		s.asked[e.Key].showing.Replied(seen.Prompt)
-		s.asked[e.Key].heard <- heard{r.words, e.Stale}
+		s.asked[e.Key].Hear(e, r.words)
 		r.line = nil
 	case machine.Withdraw:
-		s.asked[e.Key].cancel(e.Why)
+		s.asked[e.Key].Cancel(e.Why)
 		p.calls.giveUp() // the editor knows before the agent says anything about it
 	case machine.ShowAgain:
 		q := s.asked[e.Key]
@@ -91,7 +91,7 @@ func (p *proxy) perform(s *session, ev machine.Event, line []byte, e machine.Eff
 // send gives a prompt to the agent: that which has just come as it is.
 func (p *proxy) send(s *session, key int, line []byte) []byte {
 	r := s.prompts[key]
-	r.given, s.prompted = true, true
+	r.given, s.epoch = true, p.opts.Desk.Prompted(s.id)
 	defer func() { r.line = nil }()
 	if line != nil && len(r.line) > 0 && &r.line[0] == &line[0] {
 		return line
@@ -125,7 +125,7 @@ func endLine(id string, how machine.Ending) []byte {
 		return append(edit(bytes.TrimSpace(raw), func([]byte) []byte { return []byte(id) }, "id"), '\n')
 	}
 	if how.Err != nil {
-		return append(errorLine(id, rpccode.Internal, how.Err.Error()), '\n')
+		return append(errorLine(id, ndjson.Internal, how.Err.Error()), '\n')
 	}
 	result := map[string]any{"stopReason": how.Reason}
 	if how.WaitingFor != "" {

@@ -14,15 +14,15 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
-	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // fromEditor looks at a line of the editor.
 func (p *proxy) fromEditor(line []byte, m *message) act {
 	if m.isResponse() {
-		if p.calls.settle(m) || p.late.take(m.id) {
+		if p.calls.settle(m) || p.late.take(m.id) || p.conditional(m) {
 			return drop
 		}
 		if w := p.permit[idKey(m.id)]; w != nil && !w.replied(m) {
@@ -114,13 +114,10 @@ func (p *proxy) setClient(params []byte) {
 // meet learns what the editor says of itself, or what its first prompt tells of one
 // that has no name.
 func (p *proxy) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
-	var known front.Client
-	known, p.known = front.Known(r.ClientInfo, prompt)
-	p.client = r
+	known, _ := front.Known(r.ClientInfo, prompt)
+	p.client, p.known = r, known
 	o, why := front.AskOptions(r, known)
-	if known.Loud {
-		p.calls.peer.Mute()
-	}
+	known.Meet(&p.calls.peer)
 	o.Guard = o.Guard || p.opts.Guard
 	o.GuardPrompts = !p.opts.TrustPrompts
 	o.Desk, o.Logger, o.Now = p.opts.Desk, p.log, p.opts.Now
@@ -144,16 +141,16 @@ type editor struct {
 // has its turn. A no is for the agent to hear, and ends no turn here.
 func (e *editor) Settled(ref desk.Ref, _ convert.Outcome) {
 	e.q.ref = ref
-	e.p.happens(e.q.in, machine.RequestSettled{Key: e.q.key})
+	e.p.happens(e.q.in, machine.RequestSettled{Key: e.q.Key})
 }
 
 // call asks the editor, if the question may still be shown. It is asked again where
 // the session is opened anew: what comes of the first time then answers nothing.
 func (e *editor) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	for showing := seen.Of(ctx); ; showing.Anew() {
-		view := e.q.shows(ctx, e.p.step, func() bool { return e.q.admit(machine.RequestShown{Key: e.q.key}) })
+		view := e.q.shows(ctx, e.p.step, func() bool { return e.q.admit(machine.RequestShown{Key: e.q.Key}) })
 		if view == nil {
-			return nil, withdrawnCause(ctx)
+			return nil, machine.Withdrawn(ctx)
 		}
 		raw, err := e.p.calls.call(view, method, params)
 		if err == nil || view.Err() == nil || ctx.Err() != nil {
@@ -190,7 +187,7 @@ func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 		}}
 	}
 	if m := n.Update.AgentMessageChunk; m != nil && m.MessageId == nil {
-		m.MessageId = acp.Ptr(uuid.New())
+		m.MessageId = acp.Ptr(life.UUID())
 	}
 	e.p.ends(e.q.session, n.Update.ToolCallUpdate)
 	body, err := conn.Encode(n)
@@ -214,7 +211,7 @@ func (e *editor) knows(tool string) (shown bool) {
 // FeedsShowings makes it a [seen.Witness].
 func (e *editor) FeedsShowings() {}
 
-// Prompted reports whether what is asked belongs to a prompt of the user's.
-func (e *editor) Prompted() bool { return e.q.prompted }
+// Prompts is that of [desk.Item].
+func (e *editor) Prompts() int { return e.q.epoch }
 
 func (e *editor) Done() <-chan struct{} { return e.p.ctx.Done() }

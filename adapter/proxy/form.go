@@ -9,7 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 // form asks what the agent, or an MCP server behind it, wants to know in a form.
@@ -53,11 +53,11 @@ func askForm(form ask.FormCall, err error, id, key string) asking {
 			return refusal(id, err)
 		}
 		form.Session = q.in.id
-		wait := q.asker.PostForm(q.ctx, form)
+		wait := q.asker.PostForm(q.Ctx, form)
 		return func() []byte {
 			reply, outcome := wait()
-			if outcome.Status == convert.Failed || outcome.Status == convert.Disconnected {
-				return errorLine(id, rpccode.Internal, outcome.Reason)
+			if !outcome.Status.ByPerson() {
+				return errorLine(id, ndjson.Internal, outcome.Message())
 			}
 			if key != "action" {
 				action := gjson.GetBytes(reply, "action").Raw

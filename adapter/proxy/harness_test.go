@@ -12,13 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
+	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 func TestMain(m *testing.M) {
-	paralleltest.Main(8)
+	leaktest.Parallel(8)
 	leaktest.Main(m)
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
@@ -66,13 +66,13 @@ func (p *proxy) withdraw(id []byte, why error) bool {
 		if why != nil {
 			why = fmt.Errorf("%w: %w", machine.ErrWithdrawn, why)
 		}
-		p.apply(q.in, machine.RequestWithdrawn{Key: q.key, Why: why}, nil)
+		p.apply(q.in, machine.RequestWithdrawn{Key: q.Key, Why: why}, nil)
 		return true
 	}
 	for _, s := range p.sessions {
 		if raw := s.unhold(key); raw != nil {
 			p.passed.take(raw)
-			p.agent.post(errorLine(string(raw), rpccode.Cancelled, "Cancelled"))
+			p.agent.post(errorLine(string(raw), ndjson.Cancelled, "Cancelled"))
 			return true
 		}
 	}

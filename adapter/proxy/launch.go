@@ -1,20 +1,29 @@
 package proxy
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // launch is an agent's command with what its profile adds to it, and the side
 // channel that it opens, nil for an agent that asks over ACP.
-func (p Profile) launch(c Command) (Command, *side, error) {
+func (p Profile) launch(ctx context.Context, c Command) (Command, *side, error) {
 	if c.Env == nil {
 		c.Env = os.Environ()
+	}
+	if p.Replacement(ctx, c) != "" {
+		p = Profile{}
 	}
 	c.Env, c.Args = append(slices.Clone(c.Env), "ACP_BRIDGE_ASKS=1"), slices.Clone(c.Args) // hooks and plugins of ours leave it to us
 	for _, v := range p.Env {
@@ -30,6 +39,32 @@ func (p Profile) launch(c Command) (Command, *side, error) {
 	}
 	return p.openSide(c)
 }
+
+// Replacement is the version of a program that has replaced the agent of this profile
+// under the same command: it takes none of its flags, and no plugin made for it. It is
+// empty for the agent itself, and where the program does not tell.
+func (p Profile) Replacement(ctx context.Context, c Command) string {
+	if p.Until == 0 || profileOf(c.Args[0]).Name != p.Name { // npx has a version of its own
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.Args[0], "--version")
+	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, proc.Environ(c.Env), proc.Grace
+	out, _ := cmd.Output()
+	version := numbered.FindString(string(out))
+	major, _, _ := strings.Cut(version, ".")
+	if n, _ := strconv.Atoi(major); n < p.Until {
+		return ""
+	}
+	return version
+}
+
+// numbered is a version in what a program prints: "1.18.33", or "opencode2 v2.0.0".
+var numbered = regexp.MustCompile(`\d+(\.\d+)+`)
+
+// versionTime is how long an agent may take to say its version.
+const versionTime = 20 * time.Second
 
 // openSide has the agent serve its HTTP API on loopback. A port and a password
 // that the user has set are the user's.

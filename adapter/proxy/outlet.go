@@ -6,7 +6,7 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/acp-bridge/acp-bridge/internal/lane"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -16,7 +16,7 @@ import (
 type outlet struct {
 	w     io.Writer
 	trace func(line []byte) // nil, or for each line
-	lane  *lane.Lane[byte]  // whoever has it writes; lines of our own are posted
+	lane  *conn.Lane[byte]  // whoever has it writes; lines of our own are posted
 
 	err atomic.Pointer[writeError] // no line is taken any more
 	// given is how many bytes the peer was ever meant to get, written how many its
@@ -27,7 +27,7 @@ type outlet struct {
 
 func newOutlet(w io.Writer, trace func(line []byte)) *outlet {
 	o := &outlet{w: w, trace: trace}
-	o.lane = lane.New(o.write)
+	o.lane = conn.NewLane(o.write)
 	o.pipe = seen.NewPipe(w, o.written.Load)
 	return o
 }

@@ -11,7 +11,8 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // inConversation is an editor that is asked in the conversation, with a prompt
@@ -31,6 +32,21 @@ func (p *proxied) prompt(id, text string) {
 
 func chunk(text string) string {
 	return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"` + text + `"}}}}`
+}
+
+// An editor without a name is not asked behind a question before its first prompt, which
+// may tell that it would show that to its user.
+func TestNamelessIsNotAskedBeforeItsPrompt(t *testing.T) {
+	p := startGuarding(t, Options{First: adapter.Conversation})
+	p.initialize(noForms)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.said()
+	p.agent.send(mark)
+	for m := p.editor.next(); m.Raw != mark; m = p.editor.next() {
+		require.NotEqual(t, seen.Method, m.Get("method").Str)
+	}
+	p.prompt("p1", "1") // too early: it is asked again
+	p.editor.until(seen.Method)
 }
 
 // The question stands in the conversation, the prompt ends, and the next one is
@@ -157,7 +173,7 @@ func parkWithdrawn(t *testing.T) *proxied {
 	p.editor.reply()
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
 	require.Contains(t, p.editor.said(), "withdrawn")
-	require.EqualValues(t, rpccode.Cancelled, p.agent.next().Get("error.code").Int())
+	require.EqualValues(t, ndjson.Cancelled, p.agent.next().Get("error.code").Int())
 	return p
 }
 
@@ -168,7 +184,7 @@ func TestParkAfterWithdrawn(t *testing.T) {
 	p.agent.send(oneLine(grokAsks))
 	p.editor.reply()
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
-	require.EqualValues(t, rpccode.Cancelled, p.agent.next().Get("error.code").Int())
+	require.EqualValues(t, ndjson.Cancelled, p.agent.next().Get("error.code").Int())
 	require.Contains(t, p.editor.said(), "withdrawn")
 	p.agent.send(strings.Replace(strings.ReplaceAll(oneLine(grokAsks), "Which database?", "Delete it?"), `"id":0`, `"id":1`, 1))
 	require.Contains(t, p.editor.said(), "Delete it?")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -62,27 +61,27 @@ func (p *proxy) asksPermission(m *message) {
 	}
 }
 
-// unseenPlan is the line that shows a plan in the conversation, before the request
-// for its approval passes to an editor that does not show it; nil if there is none.
-func (p *proxy) unseenPlan(m *message) []byte {
+// unseen is the line that shows in the conversation what a request is for, before it
+// passes to an editor that does not show that; nil if there is none.
+func (p *proxy) unseen(m *message) []byte {
 	params := gjson.ParseBytes(m.params)
 	name := params.Get("sessionId").Str
 	var own acp.RequestPermissionRequest
 	if !p.titlesOnly || name == "" || json.Unmarshal(m.params, &own) != nil {
 		return nil
 	}
-	plan := about.Plan(own)
-	if plan == "" {
+	text := about.Unseen(own)
+	if text == "" {
 		asked := p.session(name).shapes.Ask(params)
 		defer asked.Over()
 		if shaped, ok := asked.Request(); ok {
-			plan = about.Plan(shaped)
+			text = about.Unseen(shaped)
 		}
 	}
-	if plan == "" {
+	if text == "" {
 		return nil
 	}
-	return append(textLine(name, "\n\n"+plan+"\n\n"), '\n')
+	return append(textLine(name, "\n\n"+text+"\n\n"), '\n')
 }
 
 // permits puts a permission to the desk, unless what it is for cannot be shown whole
@@ -100,7 +99,7 @@ func (p *proxy) permits(id []byte, params gjson.Result, asked *about.Asked) {
 	for _, o := range params.Get("options").Array() {
 		w.options = append(w.options, strings.Clone(o.Get("optionId").Raw))
 	}
-	it := desk.Item{Kind: desk.Permission, Unqueued: true, Call: about.PermissionCall(request), Check: about.OneOption(request), Prompted: w.in.prompted}
+	it := desk.Item{Kind: desk.Permission, Unqueued: true, Call: about.PermissionCall(request), Prompts: w.in.epoch}
 	it.About.Tool = about.ToolOf(request)
 	it.About.Text = about.TextOf(request)
 	it.Call.Session = w.in.id
@@ -108,31 +107,12 @@ func (p *proxy) permits(id []byte, params gjson.Result, asked *about.Asked) {
 		it.Call.SubAgent = convert.SubAgent{Parent: strings.Clone(params.Get(parentMeta).Str), Session: w.session}
 	}
 	it.About.NoReason = !p.takesNotes && p.side == nil
+	it.Check = it.About.Check(it.Call.Questions[0].Options)
 	p.told.describe(&it)
-	if w.place(it) {
-		p.permit[idKey(id)] = w
-		p.asking.Add(1)
-		go w.wait()
-		return
-	}
-	asked.Over()
-}
-
-// place takes a place at the desk. There may be several for one tool call.
-func (w *permit) place(it desk.Item) bool {
-	id := it.Call.ID
-	for n := 2; n < maxOpen; n++ {
-		ticket, err := w.p.opts.Desk.Place(w.p.ctx, it)
-		if err == nil {
-			w.ticket = ticket
-			return true
-		}
-		if !errors.Is(err, desk.ErrOpen) {
-			return false
-		}
-		it.Call.ID = fmt.Sprintf("%s:%d", id, n)
-	}
-	return false
+	w.ticket = p.opts.Desk.Place(p.ctx, it)
+	p.permit[idKey(id)] = w
+	p.asking.Add(1)
+	go w.wait()
 }
 
 // wait waits for whoever is first. The editor is told behind the request itself.
@@ -168,7 +148,7 @@ func (w *permit) takeBack() {
 	p.passing.Enter()
 	defer p.passing.Leave()
 	p.step(func() {
-		if p.late[idKey(w.id)] > 0 {
+		if p.late[idKey(w.id)] > 0 && !p.known.NoCancel {
 			p.editor.post(notificationLine(cancelMethod, conn.CancelParams(w.ticket.Context(), w.id)))
 		}
 	})
@@ -198,6 +178,7 @@ func (w *permit) deliver(o convert.Outcome) {
 		w.lost = true
 		return
 	}
+	delete(p.permitting, key)
 	w.tell(o, result)
 	if s := p.sessions[w.session]; s != nil && s.unhold(key) != nil {
 		return // the editor has never seen it
@@ -211,7 +192,9 @@ func (w *permit) deliver(o convert.Outcome) {
 func (w *permit) tell(o convert.Outcome, result []byte) {
 	p, note, rejects := w.p, "", false
 	if o.Status == convert.Answered {
-		note, rejects = o.Answers[0].Note, w.rejects(o.Answers[0].Selected[0])
+		it := w.ticket.Item()
+		pick, words, err := it.About.Picked(it.Call.Questions[0].Options, o.Answers)
+		note, rejects = words, err == nil && about.Rejects(it.About.Picks[pick])
 	}
 	lost := func() {
 		p.say(w.in.id, "\n\nThe agent takes no words with a permission. It has the answer, and these words did not reach it: "+clean.Line(note)+"\n\n")
@@ -237,16 +220,6 @@ func (w *permit) tell(o convert.Outcome, result []byte) {
 	if note != "" && !p.takesNotes {
 		lost()
 	}
-}
-
-// rejects reports whether an option is a rejection.
-func (w *permit) rejects(label string) bool {
-	for i, o := range w.ticket.Item().Call.Questions[0].Options {
-		if o.Label == label {
-			return strings.HasPrefix(w.params.Get("options").Array()[i].Get("kind").Str, "reject")
-		}
-	}
-	return false
 }
 
 // result is the answer in the agent's words: an option that it offered.
@@ -291,7 +264,7 @@ func (w *permit) outcome(m *message) (o convert.Outcome, by string) {
 	id := response.Outcome.Selected.OptionId
 	for i, raw := range w.options {
 		if gjson.Parse(raw).Str == string(id) {
-			picked := convert.Answer{Selected: []string{w.ticket.Item().Call.Questions[0].Options[i].Label}}
+			picked := convert.Answer{Selected: []string{w.ticket.Item().Call.Questions[0].Options[i].Label}, Note: about.Beside(response)}
 			return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{picked}}, byEditor
 		}
 	}

@@ -80,7 +80,7 @@ func TestPermitEditorFirst(t *testing.T) {
 	require.Equal(t, []string{"allow_once", "allow_always", "reject_once"}, e.About.Picks)
 	require.Equal(t, "execute", e.About.Kind)
 	require.JSONEq(t, `{"command":"make"}`, string(e.Call.Input))
-	require.True(t, e.Prompted)
+	require.Positive(t, e.Prompts)
 	p.editor.send(editorAllows)
 	require.Equal(t, editorAllows, p.agent.next().Raw)
 	end := p.until(desk.Settled)
@@ -123,13 +123,80 @@ func TestPermitDeskFirst(t *testing.T) {
 	}
 }
 
-// A reason goes along in the way in which editors send one.
-func TestPermitNote(t *testing.T) {
+// An editor that tells its user of $/cancel_request, and needs none, gets none.
+func TestPermitDeskFirstUntold(t *testing.T) {
 	p := withDesk(t, Options{})
-	e := p.asks(mayRun)
-	require.NoError(t, p.desk.Answer(refOf(e), []convert.Answer{{Selected: []string{"Reject"}, Note: "not on Friday"}}, "phone"))
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no","_meta":{"notes":"not on Friday"}}}`, p.agent.next().Get("result").Raw)
-	require.Contains(t, p.editor.said(), "these words did not reach it: not on Friday", "no agent that is known reads it")
+	p.editor.send(`{"jsonrpc":"2.0","id":"again","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"Agentic.nvim","version":"1"}}}`)
+	p.agent.result(p.agent.until("initialize"), `{"protocolVersion":1}`)
+	p.editor.reply()
+	require.NoError(t, p.desk.Answer(refOf(p.asks(mayRun)), pick("Allow"), "phone"))
+	p.agent.next()
+	p.agent.send(mark)
+	require.Equal(t, mark, p.editor.next().Raw)
+	p.editor.send(editorAllows, mark)
+	require.Equal(t, mark, p.agent.next().Raw, "the editor's answer came too late")
+}
+
+// A reason goes along in the way in which editors send one, to an agent that is known to
+// read it. For others it would be lost: whoever gives it is told.
+func TestPermitNote(t *testing.T) {
+	for agent, takes := range map[string]bool{"acp-bridge": true, "other": false} {
+		p := withDesk(t, Options{})
+		p.editor.send(`{"jsonrpc":"2.0","id":"again","method":"initialize","params":{"protocolVersion":1}}`)
+		p.agent.result(p.agent.until("initialize"), `{"protocolVersion":1,"agentInfo":{"name":"`+agent+`","version":"1"}}`)
+		p.editor.reply()
+		e := p.asks(mayRun)
+		err := p.desk.Answer(refOf(e), []convert.Answer{{Selected: []string{"Reject"}, Note: "not on Friday"}}, "phone")
+		if !takes {
+			require.ErrorIs(t, err, convert.ErrBadAnswer)
+			require.ErrorContains(t, err, "takes no words")
+			continue
+		}
+		require.NoError(t, err)
+		require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no","_meta":{"notes":"not on Friday"}}}`, p.agent.next().Get("result").Raw)
+	}
+}
+
+// Words beside a yes may be a condition, which nobody can check: the agent gets no
+// permission, and the editor shows the request again, with what was understood. Beside a
+// no they pass.
+func TestPermitWithACondition(t *testing.T) {
+	const remark = `You allowed it with a condition ("only if git is clean"), which cannot be checked. Allow or reject it.`
+	for _, o := range []Options{{}, {Desk: new(desk.Desk)}} {
+		for _, words := range []string{
+			`{"outcome":{"outcome":"selected","optionId":"always","_meta":{"customText":"only if git is clean"}}}`,
+			`{"outcome":{"outcome":"selected","optionId":"once"},"_meta":{"notes":" only if git is clean "}}`,
+		} {
+			p := start(t, o)
+			p.initialize(noForms)
+			p.agent.send(mayRun)
+			first := p.editor.until("session/request_permission")
+			p.editor.result(first, words)
+			again := p.editor.until("session/request_permission")
+			require.Equal(t, first.Get("id").Raw, again.Get("id").Raw)
+			require.Equal(t, remark, again.Get("params.toolCall.content.0.content.text").Str)
+			require.Equal(t, first.Get("params.options").Raw, again.Get("params.options").Raw)
+			require.True(t, p.agent.quiet(), "the agent has no answer")
+			no := `{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":"no","_meta":{"customText":"it is not"}}}}`
+			p.editor.send(no)
+			require.Equal(t, no, p.agent.next().Raw)
+		}
+	}
+	// An editor that sends words with every yes gives no permission.
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.agent.send(mayRun)
+	for range maxConditions {
+		p.editor.result(p.editor.until("session/request_permission"), `{"outcome":{"outcome":"selected","optionId":"once","_meta":{"notes":"quickly"}}}`)
+	}
+	require.Equal(t, "The user gave no permission without a condition, which cannot be checked", p.agent.reply().Get("error.message").Str)
+	// Where nothing refuses it is a question, and words may be its answer.
+	asks := strings.Replace(mayRun, `"reject_once"`, `"allow_once"`, 1)
+	p.agent.send(asks)
+	require.Equal(t, asks, p.editor.until("session/request_permission").Raw)
+	own := `{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":"once","_meta":{"customText":"my own"}}}}`
+	p.editor.send(own)
+	require.Equal(t, own, p.agent.reply().Raw)
 }
 
 // Whoever is first at the desk is first for everybody, and the agent gets one answer.
@@ -237,13 +304,13 @@ func TestPermitWhileHeld(t *testing.T) {
 	p.agent.send(oneLine(grokAsks))
 	p.editor.reply()
 	p.until(desk.Asking)
-	p.agent.send(chunk("one"), mayRun, chunk("two"))
-	e := p.until(desk.Asking)
-	require.NoError(t, p.desk.Answer(refOf(e), pick("Allow"), "phone"))
+	p.agent.send(chunk("one"), mayRun, chunk("two"), mark)
+	require.Equal(t, mark, p.editor.next().Raw, "all before it is kept back")
+	require.NoError(t, p.desk.Answer(refOf(p.until(desk.Asking)), pick("Allow"), "phone"))
 	require.Equal(t, "once", p.agent.next().Get("result.outcome.optionId").Str)
 	p.prompt("p2", "2")
-	require.Equal(t, "one", p.editor.next().Get("params.update.content.text").Str)
-	require.Equal(t, "two", p.editor.next().Get("params.update.content.text").Str)
+	require.Equal(t, chunk("one"), p.editor.next().Raw)
+	require.Equal(t, chunk("two"), p.editor.next().Raw)
 }
 
 // A question of the same session waits for no permission, nor does a permission for a
@@ -375,9 +442,12 @@ func TestManyPermissionsAreOpen(t *testing.T) {
 	}
 }
 
-// An editor that shows no more of a permission than its title has the plan in the
-// conversation before it is asked to approve it. For others nothing is added.
-func TestUnseenPlan(t *testing.T) {
+// An editor that shows no more of a permission than its title has the plan, or the command,
+// in the conversation before it is asked to approve it. For others nothing is added.
+func TestUnseenPlanAndCommand(t *testing.T) {
+	long := "echo " + strings.Repeat("x", 200) + "; rm -rf ~"
+	run := strings.NewReplacer(`"command":"make"`, `"command":"`+long+`"`).Replace(mayRun)
+	require.Contains(t, run, long)
 	plan := `{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1","title":"Ready to code?","kind":"switch_mode","content":[{"type":"content","content":{"type":"text","text":"1. **do** it"}}]},"options":[{"optionId":"default","name":"Yes","kind":"allow_once"},{"optionId":"plan","name":"No","kind":"reject_once"}]}}`
 	for name, seen := range map[string]bool{"zed": true, "CodeCompanion.nvim": false, "vscode-acp-client": false} {
 		t.Run(name, func(t *testing.T) {
@@ -391,6 +461,11 @@ func TestUnseenPlan(t *testing.T) {
 				require.Equal(t, "\n\n1. **do** it\n\n", p.editor.next().Get("params.update.content.text").Str)
 			}
 			require.Equal(t, plan, p.editor.next().Raw)
+			p.agent.send(run)
+			if !seen {
+				require.Contains(t, p.editor.next().Get("params.update.content.text").Str, long)
+			}
+			require.Equal(t, run, p.editor.next().Raw)
 		})
 	}
 }

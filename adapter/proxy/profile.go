@@ -40,6 +40,9 @@ type Profile struct {
 	Env []string
 	// Config is the variable with a configuration in JSON that gets a feature.
 	Config string
+	// Until is the first major version that is another agent under the same command,
+	// with no such API and none of these variables; 0 is none.
+	Until int
 	// SidePassword is the variable with the password of the HTTP API of an agent
 	// that takes answers there alone.
 	SidePassword string
@@ -50,6 +53,13 @@ type Profile struct {
 // Profiles is the table of known agents.
 func Profiles() []Profile {
 	return []Profile{
+		{
+			Name: "antigravity", Title: "Antigravity",
+			NoWords: true,
+			Says:    []string{"antigravity-acp"}, Programs: []string{"agy_acp_server.par", "agy_acp_server"}, Start: []string{"agy_acp_server.par", "--uid="},
+			Choices: true,
+			Note:    "asks with permission requests, as it is documented (not run); accepts only its options",
+		},
 		{
 			Name: "claude", Title: "Claude Code (claude-agent-acp)",
 			Says: []string{"@agentclientprotocol/claude-agent-acp"}, Programs: []string{"claude-agent-acp"}, Start: []string{"claude-agent-acp"},
@@ -83,7 +93,7 @@ func Profiles() []Profile {
 			Name: "gemini", Title: "Gemini CLI",
 			Says: []string{"gemini-cli"}, Programs: []string{"gemini"}, Start: []string{"gemini", "--acp"},
 			Tool: true, ToolLimit: 9 * time.Minute,
-			Note: "gets a question tool",
+			Note: "gets a question tool; for companies and API keys: since June 2026 Google serves it to no private accounts",
 		},
 		{
 			Name: "goose", Title: "goose",
@@ -119,8 +129,8 @@ func Profiles() []Profile {
 		{
 			Name: "opencode", Title: "OpenCode",
 			Says: []string{"OpenCode"}, Programs: []string{"opencode"}, Start: []string{"opencode", "acp"},
-			SidePassword: "OPENCODE_SERVER_PASSWORD", MixesServers: true, Env: []string{"OPENCODE_ENABLE_QUESTION_TOOL=1"},
-			Note: "is answered over its HTTP API",
+			SidePassword: "OPENCODE_SERVER_PASSWORD", MixesServers: true, Env: []string{"OPENCODE_ENABLE_QUESTION_TOOL=1"}, Until: 2,
+			Note: "is answered over its HTTP API; version 2 asks with forms, and its first releases dismiss their questions unseen",
 		},
 		{
 			Name: "pi", Title: "pi (pi-acp)",

@@ -56,7 +56,7 @@ func (p *proxy) prompt(line []byte, m *message) act {
 		s := p.session(name)
 		r := &prompt{key: s.nextKey(), id: id, line: line}
 		said := r.said()
-		if !p.known && typed.Editor(said) != "" {
+		if p.known.Tells(said) {
 			p.meet(p.client, said)
 		}
 		r.words = s.typed.Read(said)

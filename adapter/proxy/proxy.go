@@ -30,7 +30,7 @@
 // 2026, in an editor with forms and in one without:
 //
 //	.ci/agents/install .cache/agents longer
-//	ACP_BRIDGE_REAL_AGENTS=$PWD/.cache/agents ACP_BRIDGE_REAL_AGENTS_LONGER=1 go test ./adapter/proxy -run TestReal
+//	ACP_BRIDGE_REAL_AGENTS=$PWD/.cache/agents ACP_BRIDGE_REAL_AGENTS_LONGER=1 go -C cmd/tools test ./real/proxy
 //
 // The first six run in every build. With all of them, session/cancel and the death
 // of the agent end an open question.
@@ -48,6 +48,17 @@
 //	nanocoder               1.30.0    a permission request        –        takes none the model is told
 //	Kilo                    7.7.7     its HTTP API                yes      yes        its turn ends
 //	Droid                   0.215.0   our tool                    yes      yes        the model is told
+//
+// Since June 2026 Google serves Gemini CLI to companies and API keys only. Its
+// successor Antigravity was not run. Google's own ACP agent for it, antigravity-acp, is
+// known by its wire as clients of it document it: its questions are permission requests
+// whose options all allow once. They are asked as questions, and guarded as all are
+// against editors that approve by themselves.
+//
+// OpenCode 2 has the first version's command, but not its API. Built from its sources of
+// 19 August 2026 it asks for permissions as any agent does, and dismisses its own
+// questions before anybody can see them; later releases ask with forms, as they are
+// documented. In a terminal it refuses our plugin: hook install and doctor say so.
 //
 // All but nanocoder asked two questions in one call. Where an agent accepts no own
 // words, Other is not offered. An agent's HTTP API can be reached only if the proxy
@@ -69,11 +80,12 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
-	"github.com/acp-bridge/acp-bridge/internal/grace"
-	"github.com/acp-bridge/acp-bridge/internal/lane"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
@@ -89,6 +101,7 @@ type proxy struct {
 	log    *slog.Logger
 	ctx    context.Context
 	editor *outlet
+	from   *seen.Inlet // what the editor says
 	agent  *outlet
 	calls  calls // to the editor
 	tools  tools
@@ -99,7 +112,7 @@ type proxy struct {
 	mu     sync.Mutex // only step takes it
 	told   told
 	client acp.InitializeRequest
-	known  bool // the client is in the table
+	known  front.Client
 	asker  *adapter.Adapter
 	forms  bool // the editor shows forms
 	urls   bool // the editor opens addresses
@@ -112,13 +125,14 @@ type proxy struct {
 	open       map[string]*asked   // requests of the agent that are answered here
 	passed     passed
 	permit     map[string]*permit // those of passed that are at the desk
-	late       passed             // those that the editor may still answer, and somebody has
+	permitting map[string]*permissionAsked
+	late       passed // those that the editor may still answer, and somebody has
 	profile    Profile
 	overHTTP   bool // the agent says that it takes MCP servers over HTTP
 	over       bool // all that was open has been answered
 
 	holds   atomic.Int32         // how many sessions are held
-	passing *lane.Lane[struct{}] // whoever has it passes lines of the agent on
+	passing *conn.Lane[struct{}] // whoever has it passes lines of the agent on
 	asking  sync.WaitGroup       // one for each open question
 }
 
@@ -158,12 +172,12 @@ func relay(ctx context.Context, editor, agent Stream, o Options, started launche
 	defer cancel(errStopped)
 	defer context.AfterFunc(ctx, func() { cancel(errStopped) })()
 	p := newProxy(inner, editor.Out, agent.Out, o)
-	p.side, p.profile = started.side, started.profile
+	p.side, p.profile, p.from = started.side, started.profile, seen.NewInlet(editor.In)
 	ended := make(chan error, 2)
 	go func() {
-		err := gone(errEditorGone, errAgentGone, p.run(editor.In, p.agent, p.fromEditor))
+		err := gone(errEditorGone, errAgentGone, p.run(p.from, p.agent, p.fromEditor))
 		if errors.Is(err, errAgentGone) { // what it has said before is read first
-			grace.Within(inner.Done(), lastWords)
+			proc.Within(inner.Done(), lastWords)
 		}
 		ended <- err
 	}()
@@ -199,7 +213,7 @@ func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 		opts: o, log: o.Logger, ctx: ctx,
 		editor: newOutlet(editor, o.traceOut(editorWire)), agent: newOutlet(agent, o.traceOut(agentWire)),
 		sessions: map[string]*session{}, awaited: map[string]*request{},
-		open: map[string]*asked{}, passed: passed{}, permit: map[string]*permit{}, late: passed{}, passing: lane.New[struct{}](nil),
+		open: map[string]*asked{}, passed: passed{}, permit: map[string]*permit{}, permitting: map[string]*permissionAsked{}, late: passed{}, passing: conn.NewLane[struct{}](nil),
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
@@ -231,7 +245,7 @@ func (p *proxy) end(why error) {
 		}
 		p.noPermits(adapter.Words(why), func(*permit) bool { return true })
 		for id := range p.awaited {
-			p.editor.post(errorLine(id, rpccode.Internal, adapter.Words(why)))
+			p.editor.post(errorLine(id, ndjson.Internal, adapter.Words(why)))
 		}
 		clear(p.awaited)
 		p.over = true
@@ -247,7 +261,7 @@ func (p *proxy) end(why error) {
 		both.Wait()
 		close(done)
 	}()
-	grace.Within(done, lastWords)
+	proc.Within(done, lastWords)
 }
 
 // lastWords is how long a peer may take to read what it is told at the end.

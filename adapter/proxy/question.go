@@ -9,7 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 // asking puts a question into its session's queue, at once. The function that
@@ -26,11 +26,11 @@ func (p *proxy) asked(line []byte, m *message, method string) act {
 	id, session := string(m.id), p.sessionOf(m)
 	subAgent := p.asksForAnother(session, m)
 	if p.opts.RefuseSubAgents && subAgent {
-		ask = answersWith(errorLine(id, rpccode.Internal, refusedSubAgent))
+		ask = answersWith(errorLine(id, ndjson.Internal, refusedSubAgent))
 	}
 	return p.acting(func() []byte {
 		if session == "" { // an editor shows nothing outside of one
-			p.agent.post(errorLine(id, rpccode.InvalidParams, errNoSession.Error()))
+			p.agent.post(errorLine(id, ndjson.InvalidParams, errNoSession.Error()))
 			return nil
 		}
 		p.start(id, session, subAgent, ask)
@@ -98,7 +98,7 @@ func (p *proxy) inDialect(name string, line []byte, m *message) asking {
 		}
 		call := req.Call
 		call.Session = q.in.id
-		wait := q.asker.Post(q.ctx, call)
+		wait := q.asker.Post(q.Ctx, call)
 		return func() []byte {
 			outcome, _ := wait()
 			return dialect.Encode(req, dialect.Reply{Outcome: outcome}).Body
@@ -113,7 +113,7 @@ func answersWith(line []byte) asking {
 
 // refusal answers a request that cannot be read.
 func refusal(id string, err error) func() []byte {
-	return func() []byte { return errorLine(id, rpccode.InvalidParams, err.Error()) }
+	return func() []byte { return errorLine(id, ndjson.InvalidParams, err.Error()) }
 }
 
 var errNoSession = errors.New("expected a sessionId: it is not known where to ask")
@@ -150,7 +150,7 @@ func (p *proxy) start(id, session string, apart bool, ask asking) {
 	p.tellNoWords(p.typedIn(session))
 	if _, err := p.enter(id, session, apart, ask); err != nil {
 		p.log.Warn("a question of the agent was refused", "err", err)
-		p.agent.post(errorLine(id, rpccode.Internal, "The user could not be asked: "+adapter.Words(err)))
+		p.agent.post(errorLine(id, ndjson.Internal, "The user could not be asked: "+adapter.Words(err)))
 	}
 }
 
@@ -170,7 +170,7 @@ func (p *proxy) wait(id string, wait func() []byte) (line []byte) {
 	defer func() {
 		if v := recover(); v != nil {
 			p.log.Error("asking a question panicked", "panic", v)
-			line = errorLine(id, rpccode.Internal, "The user could not be asked")
+			line = errorLine(id, ndjson.Internal, "The user could not be asked")
 		}
 	}()
 	return wait()

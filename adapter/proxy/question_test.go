@@ -14,7 +14,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
@@ -63,6 +62,37 @@ func TestVendorQuestion(t *testing.T) {
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":{"outcome":"accepted","answers":{"Which database?":["SQLite"]}}}`, p.agent.next().Raw)
 }
 
+// Of two questions side by side the first is dismissed. That ends no turn here, so the
+// second is asked, and nobody is told that the user cancelled what they never saw.
+func TestDismissedBesideAnother(t *testing.T) {
+	other := strings.NewReplacer(`"id":0`, `"id":1`, `"c1"`, `"c2"`, "Which database?", "Which cache?").Replace(oneLine(grokAsks))
+	for _, ends := range []string{"dismissed", "turn cancelled"} {
+		p := start(t, Options{})
+		p.initialize(noForms)
+		p.editor.send(`{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`)
+		p.agent.until("session/prompt")
+		p.agent.send(oneLine(grokAsks), other)
+		first := p.editor.until("session/request_permission")
+		if ends == "turn cancelled" { // what was shown is what they cancelled
+			p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
+			got := map[string]gjson.Result{}
+			for range 2 {
+				r := p.agent.reply()
+				got[r.Get("id").Raw] = r
+			}
+			require.Equal(t, "cancelled", got["0"].Get("result.outcome").Str)
+			require.Equal(t, "Withdrawn: the user cancelled the turn", got["1"].Get("error.message").Str)
+			continue
+		}
+		p.editor.result(first, `{"outcome":{"outcome":"cancelled"}}`)
+		require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":{"outcome":"cancelled"}}`, p.agent.reply().Raw)
+		second := p.editor.until("session/request_permission")
+		require.Equal(t, "Which cache?", second.Get("params.toolCall.rawInput.question").Str)
+		p.editor.result(second, selected("SQLite"))
+		require.JSONEq(t, `{"jsonrpc":"2.0","id":1,"result":{"outcome":"accepted","answers":{"Which cache?":["SQLite"]}}}`, p.agent.reply().Raw)
+	}
+}
+
 // Where the agent has shown its tool call, the question is that tool call.
 func TestQuestionIsTheAgentsToolCall(t *testing.T) {
 	p := start(t, Options{})
@@ -101,7 +131,7 @@ func TestUnreadableQuestion(t *testing.T) {
 	p := start(t, Options{})
 	p.initialize(noForms)
 	p.agent.send(`{"jsonrpc":"2.0","id":"x","method":"_x.ai/ask_user_question","params":{"questions":[]}}`)
-	require.EqualValues(t, rpccode.InvalidParams, p.agent.next().Get("error.code").Int())
+	require.EqualValues(t, ndjson.InvalidParams, p.agent.next().Get("error.code").Int())
 }
 
 func TestNotInitialized(t *testing.T) {
@@ -176,12 +206,18 @@ func TestChoices(t *testing.T) {
 		require.Equal(t, asks, p.editor.next().Raw)
 	})
 	t.Run("of one that says its name", func(t *testing.T) {
-		p := start(t, Options{})
-		p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientCapabilities":{"elicitation":{"form":{}}}}}`)
-		p.agent.result(p.agent.next(), `{"agentInfo":{"name":"nanocoder","version":"1"}}`)
-		p.editor.next()
-		p.agent.send(asks)
-		require.Equal(t, "elicitation/create", p.editor.until("elicitation/create").Get("method").Str)
+		for _, name := range []string{"nanocoder", "antigravity-acp"} {
+			p := start(t, Options{})
+			p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientCapabilities":{"elicitation":{"form":{}}}}}`)
+			p.agent.result(p.agent.next(), `{"agentInfo":{"name":"`+name+`","version":"1"}}`)
+			p.editor.next()
+			permits := strings.Replace(asks, `"kind":"allow_once"}]`, `"kind":"reject_once"}]`, 1)
+			p.agent.send(permits)
+			require.Equal(t, permits, p.editor.next().Raw, "a permission is one")
+			p.agent.send(asks)
+			p.editor.result(p.editor.until("elicitation/create"), `{"action":"accept","content":{"question_0":"SQLite"}}`)
+			require.JSONEq(t, selected("answer-1"), p.agent.next().Get("result").Raw)
+		}
 	})
 }
 
@@ -228,7 +264,7 @@ func TestAgentWithdrawsWhatWasAnsweredElsewhere(t *testing.T) {
 	const settled = `{"acp-bridge":{"settled":{"by":"Ann","outcome":"answered"}}}`
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0,"_meta":` + settled + `}}`)
 	require.JSONEq(t, settled, p.editor.until("$/cancel_request").Get("params._meta").Raw)
-	require.EqualValues(t, rpccode.Cancelled, p.agent.next().Get("error.code").Int())
+	require.EqualValues(t, ndjson.Cancelled, p.agent.next().Get("error.code").Int())
 }
 
 func TestAgentWithdraws(t *testing.T) {
@@ -240,7 +276,7 @@ func TestAgentWithdraws(t *testing.T) {
 	request := p.editor.until("session/request_permission")
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
 	require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
-	require.EqualValues(t, rpccode.Cancelled, p.agent.next().Get("error.code").Int())
+	require.EqualValues(t, ndjson.Cancelled, p.agent.next().Get("error.code").Int())
 	require.ErrorIs(t, <-told, life.ErrGone, "whoever keeps an answer for it is told")
 
 	unknown := `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":77}}`

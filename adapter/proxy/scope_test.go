@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 const cursorAsks = `{"jsonrpc":"2.0","id":9,"method":"cursor/ask_question","params":{"toolCallId":"c9","questions":[{"id":"q","prompt":"Which?","options":[{"id":"1","label":"A"},{"id":"2","label":"B"}]}]}}`
@@ -96,7 +96,7 @@ func TestWithdrawnInAnotherSpelling(t *testing.T) {
 		p.editor.until("session/request_permission")
 		p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":` + ids[1] + `}}`)
 		answer := p.agent.next()
-		require.Equal(t, int64(rpccode.Cancelled), answer.Get("error.code").Int())
+		require.Equal(t, int64(ndjson.Cancelled), answer.Get("error.code").Int())
 		require.Equal(t, ids[0], answer.Get("id").Raw)
 		p.editor.until("$/cancel_request")
 	}

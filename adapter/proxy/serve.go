@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/internal/child"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Command is how an agent is started.
@@ -37,10 +37,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Command, o Option
 		started.profile = profileOf(c.Args[0])
 	}
 	var err error
-	if c, started.side, err = started.profile.launch(c); err != nil {
+	if c, started.side, err = started.profile.launch(ctx, c); err != nil {
 		return err
 	}
-	p, err := child.Start(child.Options{Args: c.Args, Env: c.Env, Dir: c.Dir, Stderr: c.Stderr})
+	p, err := proc.Start(proc.Options{Args: c.Args, Env: c.Env, Dir: c.Dir, Stderr: c.Stderr})
 	if err != nil {
 		return fmt.Errorf("the agent could not be started: %w", err)
 	}
@@ -51,7 +51,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Command, o Option
 }
 
 // explain says how an agent ended that closed its output.
-func explain(p *child.Process, why error) error {
+func explain(p *proc.Child, why error) error {
 	err := fmt.Errorf("%w: %s", why, p.Ending())
 	if last := p.LastWords(3); len(last) > 0 {
 		err = fmt.Errorf("%w; its last words: %s", err, strings.Join(last, " | "))

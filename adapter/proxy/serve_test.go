@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/internal/child"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // serve runs a shell script as the agent. What it is sent goes to in.
@@ -140,7 +140,7 @@ func TestAgentEndsBeforeTheEditorReads(t *testing.T) {
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 		return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 	}, patience, time.Millisecond, "it has said all, and is gone")
-	time.Sleep(2 * child.Grace) // what must not happen needs time to happen
+	time.Sleep(2 * proc.Grace) // what must not happen needs time to happen
 	text, err := io.ReadAll(out)
 	require.NoError(t, err)
 	require.Equal(t, 60, strings.Count(string(text), "\n"))

@@ -23,7 +23,7 @@ type session struct {
 	dir string
 	// tools are the tool calls that the agent has shown and not ended.
 	tools map[string]bool
-	// inputs are those of tool calls that ask something.
+	// inputs are those of tool calls that ask something, and have not done so.
 	inputs map[string]json.RawMessage
 	// shapes are what else it shows of its tool calls.
 	shapes *about.Shapes
@@ -44,9 +44,9 @@ type session struct {
 	state   machine.State
 	keys    int
 	prompts map[int]*prompt
-	// prompted is set when the agent has been given a prompt.
-	prompted bool
-	asked    map[int]*asked
+	// epoch is [desk.Item.Prompts] of what is asked now.
+	epoch int
+	asked map[int]*asked
 	// holding keeps back what the agent says while no prompt runs.
 	holding bool
 	held    []byte
@@ -64,6 +64,7 @@ func (p *proxy) session(id string) *session {
 			id: id, tools: map[string]bool{}, inputs: map[string]json.RawMessage{}, shapes: about.NewShapes(), subAgents: map[string]bool{},
 			state: machine.NewRelayed(), prompts: map[int]*prompt{}, asked: map[int]*asked{},
 		}
+		s.state.PromptsOnly = p.known.PromptsOnly
 		p.sessions[id] = s
 	}
 	return s
@@ -125,12 +126,15 @@ func (p *proxy) track(session, id, status string, input gjson.Result, subAgent b
 	s := p.session(session)
 	switch {
 	case status == "completed" || status == "failed":
+		if status == "failed" && s.inputs[id] != nil && p.profile.Until > 0 && p.side == nil && s.runs() {
+			p.say(session, unseenRemark)
+		}
 		delete(s.tools, id)
 		delete(s.inputs, id)
 		delete(s.subAgents, id)
 		p.noPermits("The agent went on without it", func(w *permit) bool { return w.session == session && w.tool == id })
 		if q := p.open[asideID(session, id)]; q != nil { // nobody waits for the answer
-			p.apply(q.in, machine.RequestWithdrawn{Key: q.key}, nil)
+			p.apply(q.in, machine.RequestWithdrawn{Key: q.Key}, nil)
 		}
 		return
 	case len(s.tools) >= maxTools:
@@ -144,6 +148,9 @@ func (p *proxy) track(session, id, status string, input gjson.Result, subAgent b
 		s.inputs[id] = json.RawMessage(input.Raw)
 	}
 }
+
+// unseenRemark says what OpenCode 2 does with a question that it cannot show.
+const unseenRemark = "\n\nThe agent has dismissed its own question: this version of it shows none to an editor. Answer it in your next message.\n\n"
 
 // turnOver drops what belongs to the agent's turn, if it is over: the inputs of its
 // tool calls, and what waits with a ticket of the question tool.
@@ -172,12 +179,13 @@ func (p *proxy) shows(session, tool string) bool {
 	return s != nil && s.tools[tool]
 }
 
-// input is that of a tool call that asks something, nil if it is not known.
-func (p *proxy) input(session, tool string) json.RawMessage {
+// input takes that of a tool call that asks something now, nil if it is not known.
+func (p *proxy) input(session, tool string) (input json.RawMessage) {
 	if s := p.sessions[session]; s != nil {
-		return s.inputs[tool]
+		input = s.inputs[tool]
+		delete(s.inputs, tool)
 	}
-	return nil
+	return input
 }
 
 // subAgentIn reports whether a sub-agent works in a tool call.

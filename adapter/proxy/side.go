@@ -50,7 +50,7 @@ func (p *proxy) asksAside(session, tool, status string, input gjson.Result) {
 	}
 	go func() {
 		defer q.leave(nil)
-		if err := p.side.ask(q, tool, dir); err != nil && q.ctx.Err() == nil {
+		if err := p.side.ask(q, tool, dir); err != nil && q.Ctx.Err() == nil {
 			p.log.Warn("a question of the agent got no answer", "session", session, "err", err)
 			p.say(session, notTakenRemark)
 		}
@@ -65,7 +65,7 @@ func asideID(session, tool string) string { return "side " + session + " " + too
 
 // ask finds the question of a tool call, asks it, and tells the agent.
 func (s *side) ask(q *asked, tool, dir string) error {
-	ctx := q.ctx
+	ctx := q.Ctx
 	item, err := s.find(ctx, tool, dir)
 	if err != nil {
 		return err

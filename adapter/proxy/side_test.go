@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +82,29 @@ func TestAside(t *testing.T) {
 	p.editor.result(p.editor.until("session/request_permission"), selected("Logs"))
 	p.editor.result(p.editor.until("session/request_permission"), selected("__done__"))
 	require.Equal(t, `/question/que_1/reply {"answers":[["SQLite"],["Logs"]]}`, <-a.told)
+}
+
+// OpenCode 2 ends the tool call of a question that it cannot show. One that was asked in
+// a form ends as the user said.
+func TestQuestionDismissedUnseen(t *testing.T) {
+	for _, form := range []bool{false, true} {
+		p := start(t, Options{Agent: profileNamed("opencode")})
+		p.initialize(noForms)
+		p.prompt("p1", "go")
+		p.agent.next()
+		p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"c1","status":"in_progress","rawInput":{"questions":[{"question":"Which database?"}]}}}}`)
+		if form {
+			p.agent.send(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"sessionId":"s1","toolCallId":"c1","mode":"form","message":"Questions","requestedSchema":{"type":"object","properties":{"q0":{"type":"string","enum":["a","b"]}}}}}`)
+			p.editor.result(p.editor.until("session/request_permission"), `{"outcome":{"outcome":"cancelled"}}`)
+			require.Equal(t, "cancel", p.agent.reply().Get("result.action").Str)
+		}
+		p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}}}`,
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"so be it"}}}}`)
+		if !form {
+			require.Contains(t, p.editor.said(), "dismissed its own question")
+		}
+		require.Equal(t, "so be it", p.editor.said())
+	}
 }
 
 // The user knows of an answer that the agent did not take.
@@ -177,7 +202,7 @@ func startAside(t *testing.T, o Options, s *side) *proxied {
 }
 
 func TestLaunch(t *testing.T) {
-	c, s, err := profileNamed("opencode").launch(Command{Args: []string{"opencode", "acp"}, Env: []string{"HOME=/x"}})
+	c, s, err := profileNamed("opencode").launch(t.Context(), Command{Args: []string{"opencode", "acp"}, Env: []string{"HOME=/x"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"opencode", "acp", "--port"}, c.Args[:3])
 	require.Contains(t, c.Env, "OPENCODE_ENABLE_QUESTION_TOOL=1")
@@ -186,7 +211,7 @@ func TestLaunch(t *testing.T) {
 	require.True(t, strings.HasSuffix(s.base, ":"+c.Args[3]))
 	require.NotContains(t, strings.Join(c.Args, " "), s.password, "others can read a command line")
 
-	c, s, err = profileNamed("opencode").launch(Command{
+	c, s, err = profileNamed("opencode").launch(t.Context(), Command{
 		Args: []string{"opencode", "acp", "--port=4096"},
 		Env:  []string{"OPENCODE_SERVER_PASSWORD=mine", "OPENCODE_ENABLE_QUESTION_TOOL=0"},
 	})
@@ -196,16 +221,25 @@ func TestLaunch(t *testing.T) {
 	require.Equal(t, "http://127.0.0.1:4096", s.base)
 	require.Equal(t, "mine", s.password)
 
-	c, s, err = profileNamed("codex").launch(Command{Args: []string{"codex-acp"}, Env: []string{`CODEX_CONFIG={"model":"m","features":{"x":1}}`}})
+	for said, args := range map[string]int{"1.18.33": 4, "opencode2 v2.0.0": 2, "opencode v10.1": 2, "?": 4} {
+		program := filepath.Join(t.TempDir(), "opencode")
+		require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho '"+said+"'\n"), 0o700))
+		c, s, err = profileNamed("opencode").launch(t.Context(), Command{Args: []string{program, "acp"}})
+		require.NoError(t, err)
+		require.Len(t, c.Args, args, "%s: the second version has no --port", said)
+		require.Equal(t, args == 2, s == nil, said)
+	}
+
+	c, s, err = profileNamed("codex").launch(t.Context(), Command{Args: []string{"codex-acp"}, Env: []string{`CODEX_CONFIG={"model":"m","features":{"x":1}}`}})
 	require.NoError(t, err)
 	require.Nil(t, s)
 	require.JSONEq(t, `{"model":"m","features":{"x":1,"default_mode_request_user_input":true}}`, getenv(c.Env, "CODEX_CONFIG"))
 
-	c, _, err = profileNamed("codex").launch(Command{Args: []string{"codex-acp"}, Env: []string{`CODEX_CONFIG={"features":{"default_mode_request_user_input":false}}`}})
+	c, _, err = profileNamed("codex").launch(t.Context(), Command{Args: []string{"codex-acp"}, Env: []string{`CODEX_CONFIG={"features":{"default_mode_request_user_input":false}}`}})
 	require.NoError(t, err)
 	require.False(t, gjson.Get(getenv(c.Env, "CODEX_CONFIG"), "features.default_mode_request_user_input").Bool(), "the user's")
 
-	c, s, err = Profile{}.launch(Command{Args: []string{"any"}, Env: []string{"A=1"}})
+	c, s, err = Profile{}.launch(t.Context(), Command{Args: []string{"any"}, Env: []string{"A=1"}})
 	require.NoError(t, err)
 	require.Nil(t, s)
 	require.Equal(t, Command{Args: []string{"any"}, Env: []string{"A=1", "ACP_BRIDGE_ASKS=1"}}, c, "hooks that the user has installed leave it to us")

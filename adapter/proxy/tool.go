@@ -299,9 +299,9 @@ func (t *toolCall) Wait() (convert.Outcome, error) {
 		o := convert.Outcome{Status: convert.Failed, Reason: err.Error()}
 		return o, o.Err()
 	}
-	defer context.AfterFunc(ctx, func() { t.p.happens(q.in, machine.RequestWithdrawn{Key: q.key}) })()
-	o, err := q.asker.Ask(q.ctx, c)
-	stopped := errors.Is(context.Cause(q.ctx), machine.ErrTurnCancelled)
+	defer context.AfterFunc(ctx, func() { t.p.happens(q.in, machine.RequestWithdrawn{Key: q.Key}) })()
+	o, err := q.asker.Ask(q.Ctx, c)
+	stopped := errors.Is(context.Cause(q.Ctx), machine.ErrTurnCancelled)
 	q.leave(nil)
 	t.ref = q.ref
 	if stopped {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 // answeredInConversation has a question that the prompt p2 answered: the agent
@@ -57,7 +57,7 @@ func TestWithdrawnWhileHeld(t *testing.T) {
 		chunk("two"), `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}`)
 	answer := p.agent.next()
 	require.Equal(t, int64(7), answer.Get("id").Int())
-	require.EqualValues(t, rpccode.Cancelled, answer.Get("error.code").Int())
+	require.EqualValues(t, ndjson.Cancelled, answer.Get("error.code").Int())
 	p.prompt("p2", "2")
 	require.Equal(t, "one", p.editor.next().Get("params.update.content.text").Str)
 	require.Equal(t, "two", p.editor.next().Get("params.update.content.text").Str)

@@ -3,7 +3,8 @@
 //	outcome, err := terminal.Resolver{}.Ask(ctx, call)
 //	switch outcome.Status {
 //	case convert.Answered:     // outcome.Answers has one answer per question
-//	case convert.Cancelled:    // Esc, Ctrl+C, a signal, or the end of ctx
+//	case convert.Cancelled:    // Esc, Ctrl+C
+//	case convert.Withdrawn:    // the end of ctx
 //	case convert.Disconnected: // the terminal hung up
 //	}
 //

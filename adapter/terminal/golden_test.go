@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"github.com/acp-bridge/acp-bridge/internal/terminal/pickertest"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 // TestGolden draws the screens of the picker's own test once more, by a process on a
@@ -25,7 +25,7 @@ func TestGolden(t *testing.T) {
 			t.Parallel()
 			ar, err := txtar.ParseFile(file)
 			require.NoError(t, err)
-			g := pickertest.Parse(t, ar)
+			g := ttytest.Parse(t, ar)
 			for _, size := range g.Sizes {
 				t.Run(size, func(t *testing.T) { onTerminal(t, g, size) })
 			}
@@ -33,12 +33,12 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func onTerminal(t *testing.T, g pickertest.Golden, size string) {
-	w, h := pickertest.SizeOf(t, size)
+func onTerminal(t *testing.T, g ttytest.PickerCase, size string) {
+	w, h := ttytest.SizeOf(t, size)
 	c := start(t, job{Call: g.Call, Choice: g.Choice}, w, h)
-	c.waitFor(pickertest.Drawn(g.Model(t, size))) // raw mode is on
+	c.waitFor(ttytest.Drawn(g.Model(t, size))) // raw mode is on
 	for _, s := range g.Steps {
-		c.Sends(pickertest.KeyBytes(t, s.Keys))
+		c.Sends(ttytest.KeyBytes(t, s.Keys))
 		if want, ok := s.Screens[size]; ok {
 			c.waitFor(want)
 		}

@@ -4,28 +4,29 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
 )
 
 // lines asks on a device, in lines.
 type lines struct {
+	d       *tty.Device
 	out     io.Writer
 	in      *tty.Lines
 	typed   bool // by a person, at a terminal
+	secret  bool // nobody else may see what is typed
 	outcome convert.Outcome
 }
 
 // askLines asks on a device. gone says that the question before was withdrawn a
 // short time ago. index is that of the option picked last.
 func askLines(ctx context.Context, d *tty.Device, questions []convert.Question, verbatim, gone bool) (outcome convert.Outcome, index int, err error) {
-	l := &lines{out: d.Out, typed: d.Typed() && seen.Hands > 0}
+	l := &lines{d: d, out: d.Out, typed: d.Typed() && seen.Hands > 0}
 	if l.in, err = d.Lines(ctx); err != nil {
 		return convert.Outcome{}, -1, err
 	}
@@ -33,6 +34,9 @@ func askLines(ctx context.Context, d *tty.Device, questions []convert.Question, 
 	asker := lineask.Asker{Out: l.out, Next: l.next, Verbatim: verbatim}
 	if l.typed {
 		asker.Before = d.Forget // lines, and the beginning of one
+	}
+	if l.secret = slices.ContainsFunc(questions, lineask.Secret); l.secret {
+		defer d.Quiet()()
 	}
 	answers, err := l.ask(&asker, questions, gone)
 	switch {
@@ -71,18 +75,29 @@ var errEnded = errors.New("ended")
 // next waits for a line that was typed when its prompt could be read; where none
 // comes there is an outcome.
 func (l *lines) next(prompt string) (string, error) {
-	for shown := time.Now(); ; shown = time.Now() {
-		text, end, err := l.in.Next()
+	var typing seen.Typing
+	for {
+		if typing.Drawn(time.Now()) {
+			l.in.Watch()
+		}
+		text, since, end, err := l.in.Next()
 		if end != nil {
 			l.print("\n")
 			l.outcome = outcomeOf(*end)
 			return "", errEnded
 		}
-		if !l.typed || err != nil || seen.Judge(seen.Reply{Kind: seen.Key, Evidence: seen.Drawn, After: time.Since(shown)}) == seen.Counts {
+		switch early := l.typed && err == nil && !typing.Counts(since); {
+		case early:
+			if text = lineask.Told(text, l.secret); text != "" {
+				l.print("Typed before the question appeared, so not taken as its answer: " + text + "\n" + prompt)
+			}
+		case l.typed && err == nil && tty.Cut(text):
+			l.print(tty.CutText + "\n" + prompt)
+		case l.typed && err == nil && l.d.Followed():
+			typing.Shows()
+			l.print("Several lines came at once, so none was taken as the answer.\n" + prompt)
+		default:
 			return text, err
-		}
-		if text = clean.Line(text); text != "" {
-			l.print("Typed before the question appeared, so not taken as its answer: " + text + "\n" + prompt)
 		}
 	}
 }
@@ -95,9 +110,9 @@ func outcomeOf(end tty.End) convert.Outcome {
 	case end.Gone:
 		return convert.Outcome{Status: convert.Disconnected, Reason: end.Reason}
 	case end.Told:
-		return convert.Outcome{Status: convert.Failed, Reason: wording.Withdrawn + end.Reason}
+		return convert.Outcome{Status: convert.Failed, Reason: lineask.Withdrawn + end.Reason}
 	}
-	return convert.Outcome{Status: convert.Cancelled, Reason: end.Reason}
+	return convert.Outcome{Status: convert.Withdrawn, Reason: end.Reason}
 }
 
 func (l *lines) print(s string) { _, _ = io.WriteString(l.out, s) }

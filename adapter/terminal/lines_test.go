@@ -12,7 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/pickertest"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 // lines asks with typed lines and returns the outcome and what was printed.
@@ -25,7 +25,7 @@ func lines(t *testing.T, typed string, questions ...convert.Question) (convert.O
 }
 
 func TestPlain(t *testing.T) {
-	single := convert.Question{Text: "Which?", Options: pickertest.Options("Jest", "Vitest", "2", "Other things", "a, b")}
+	single := convert.Question{Text: "Which?", Options: ttytest.PickerOptions("Jest", "Vitest", "2", "Other things", "a, b")}
 	multi := single
 	multi.MultiSelect = true
 	free := convert.Question{Text: "Name?"}
@@ -71,7 +71,7 @@ func TestPlain(t *testing.T) {
 }
 
 func TestPlainEnds(t *testing.T) {
-	q := convert.Question{Text: "Which?", Options: pickertest.Options("A", "B")}
+	q := convert.Question{Text: "Which?", Options: ttytest.PickerOptions("A", "B")}
 	for _, tc := range []struct {
 		name, typed string
 		want        convert.Status
@@ -120,7 +120,7 @@ Type your answer. Type cancel to cancel. Type back for the previous question.
 }
 
 func TestPlainChoice(t *testing.T) {
-	q := convert.Question{Text: "Run it?", Options: pickertest.Options("Allow", "Allow", "Reject")}
+	q := convert.Question{Text: "Run it?", Options: ttytest.PickerOptions("Allow", "Allow", "Reject")}
 	for typed, want := range map[string]int{"2\n": 1, "reject\n": 2, "other x\n1\n": 0, "0\n4\nallow\n1\n": 0, "\n": -1, "cancel\n": -1} {
 		i, outcome, err := terminal.Resolver{In: strings.NewReader(typed), Out: io.Discard}.Choose(t.Context(), q)
 		require.Equal(t, outcome.Err(), err)

@@ -18,7 +18,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -27,6 +26,8 @@ type job struct {
 	Call   convert.Call
 	Choice bool
 	Plain  bool
+	// Rests says that keys are judged as those of a person.
+	Rests bool
 }
 
 type report struct {
@@ -45,7 +46,7 @@ func TestMain(m *testing.M) {
 	if text, ok := os.LookupEnv("TERMINAL_TEST_JOB"); ok {
 		os.Exit(child(text))
 	}
-	paralleltest.Main(8)
+	leaktest.Parallel(8)
 	leaktest.Main(m)
 }
 
@@ -55,7 +56,9 @@ func child(text string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	seen.Hands = -time.Hour // a test types at once
+	if !j.Rests {
+		seen.Hands = -time.Hour // a test types at once
+	}
 	ask := terminal.Resolver{Plain: j.Plain}
 	before, _ := term.GetState(os.Stdin.Fd())
 	r := report{Index: -1}

@@ -87,9 +87,9 @@ func failed(err error) (convert.Outcome, error) {
 // ask waits for the terminal and asks on it. index, if not nil, is set to the
 // position of the option that was picked.
 func (r Resolver) ask(ctx context.Context, questions []convert.Question, open func(picker.Options) *picker.Picker, index *int) (convert.Outcome, error) {
-	t, err := takeTurn(ctx, r.In)
+	t, err := takeSeat(ctx, r.In)
 	if err != nil {
-		return ended(ctx, convert.Outcome{Status: convert.Cancelled, Reason: err.Error()})
+		return ended(ctx, convert.Outcome{Status: convert.Withdrawn, Reason: err.Error()})
 	}
 	withdrawn := false
 	defer func() { t.end(withdrawn) }()
@@ -130,7 +130,9 @@ func pick(ctx context.Context, d *tty.Device, p *picker.Picker) error {
 	defer t.Close()
 	for {
 		t.Draw(p.View())
-		p.Drawn(time.Now())
+		if p.Drawn(time.Now()) {
+			t.Watch()
+		}
 		p.Update(<-t.Events())
 		if o, done := p.Done(); done {
 			if o.Status != convert.Disconnected {
@@ -144,7 +146,7 @@ func pick(ctx context.Context, d *tty.Device, p *picker.Picker) error {
 // ended is an outcome with the error that goes with it.
 func ended(ctx context.Context, o convert.Outcome) (convert.Outcome, error) {
 	err := o.Err()
-	if o.Status == convert.Cancelled && ctx.Err() != nil {
+	if o.Status == convert.Withdrawn && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
 	}
 	return o, err

@@ -20,7 +20,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/pickertest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
@@ -33,8 +32,8 @@ func one(q convert.Question) job { return job{Call: convert.Call{Questions: []co
 func at(t *testing.T, j job, w, h int, keys string) string {
 	t.Helper()
 	m := picker.New(j.Call, picker.Options{Width: w, Height: h, Markdown: true})
-	pickertest.Press(t, m, keys)
-	return pickertest.Drawn(m)
+	ttytest.Press(t, m, keys)
+	return ttytest.Drawn(m)
 }
 
 // TestResize redraws at every new size and leaves nothing of the old one.
@@ -42,7 +41,7 @@ func TestResize(t *testing.T) {
 	j := one(database)
 	c := start(t, j, 80, 24)
 	c.waitFor(at(t, j, 80, 24, ""))
-	c.Sends(pickertest.KeyBytes(t, "down"))
+	c.Sends(ttytest.KeyBytes(t, "down"))
 	c.waitFor(at(t, j, 80, 24, "down")) // what is drawn while the size changes lands anywhere
 	for _, size := range []struct{ w, h int }{{40, 15}, {80, 24}, {30, 10}, {120, 40}, {40, 15}} {
 		c.Resizes(size.w, size.h)
@@ -69,7 +68,7 @@ func TestResizeLeavesNoCopy(t *testing.T) {
 				j := one(database)
 				c := start(t, j, 80, 24, tc.env)
 				c.Sees("SQLite")
-				c.Sends(pickertest.KeyBytes(t, tc.keys))
+				c.Sends(ttytest.KeyBytes(t, tc.keys))
 				c.waitFor(at(t, j, 80, 24, tc.keys))
 				for _, size := range sizes {
 					c.Resizes(size.w, size.h)
@@ -232,13 +231,13 @@ func TestContext(t *testing.T) {
 		until(t, ptmx, "SQLite")
 		cancel(cause)
 		require.ErrorIs(t, <-done, cause)
-		require.Equal(t, convert.Outcome{Status: convert.Cancelled, Reason: "the turn is over"}, outcome)
+		require.Equal(t, convert.Outcome{Status: convert.Withdrawn, Reason: "the turn is over"}, outcome)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	outcome, err := terminal.Resolver{}.Ask(ctx, one(database).Call)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, convert.Cancelled, outcome.Status)
+	require.Equal(t, convert.Withdrawn, outcome.Status)
 }
 
 // answering asks in the background.
@@ -293,6 +292,68 @@ func TestRule3TypedBefore(t *testing.T) {
 	}
 }
 
+// A process that stands still for a second behind its question takes no key and no line
+// that was typed in that time, though it reads it late.
+func TestRule3StoodStill(t *testing.T) {
+	t.Parallel()
+	for plain, end := range map[bool]string{false: "", true: "\r"} {
+		t.Run(fmt.Sprint("plain ", plain), func(t *testing.T) {
+			t.Parallel()
+			j := one(database)
+			j.Plain, j.Rests = plain, true
+			c := start(t, j, 80, 24)
+			c.Sees("SQLite")
+			require.NoError(t, c.Cmd.Process.Signal(syscall.SIGSTOP))
+			c.Sends("1" + end)
+			time.Sleep(time.Second)
+			require.NoError(t, c.Cmd.Process.Signal(syscall.SIGCONT))
+			c.Sees("Typed before")
+			time.Sleep(3 * seen.Hands)
+			c.Sends("2" + end)
+			require.Equal(t, []string{"SQLite"}, c.end().Outcome.Answers[0].Selected)
+		})
+	}
+}
+
+// What comes in one piece is pasted, or waited for us: it answers neither the question
+// that is there nor the next, with brackets around it, with brackets that end too early,
+// and without any. What the person then types does.
+func TestRule3Pasted(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		plain         bool
+		paste, answer string
+	}{
+		{false, "\r\r\r", "2"},
+		{false, "1. this\r2. that\r", "2"},
+		{false, "\x1b[200~1\r\x1b[201~1\r\x1b[201~", "2"},
+		{true, "1\n1\n1\n", "2\n"},
+		{true, "1\nonly if the tests are green", "2\n"},
+		{true, "SQLite " + strings.Repeat("x", 5000) + "\n", "2\n"},
+	} {
+		t.Run(fmt.Sprintf("%.40q", tc.paste), func(t *testing.T) {
+			t.Parallel()
+			ptmx, ask := pair(t)
+			ask.Plain = tc.plain
+			call := one(database).Call
+			call.Questions = append(call.Questions, convert.Question{Text: "Second?", Options: ttytest.PickerOptions("A", "B")})
+			done := answering(t.Context(), ask, call)
+			until(t, ptmx, "SQLite")
+			time.Sleep(3 * seen.Hands)
+			_, err := io.WriteString(ptmx, tc.paste)
+			require.NoError(t, err)
+			until(t, ptmx, "Pasted text was ignored", "Several lines came at once", "longer than the terminal takes")
+			time.Sleep(3 * seen.Hands)
+			_, err = io.WriteString(ptmx, tc.answer)
+			require.NoError(t, err)
+			until(t, ptmx, "Second?")
+			go func() { _, _ = io.Copy(io.Discard, ptmx) }()
+			outcome := insists(t, ptmx, strings.ReplaceAll(tc.answer, "2", map[bool]string{false: "\r", true: "1"}[tc.plain]), done)
+			require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"A"}}}, outcome.Answers)
+		})
+	}
+}
+
 // TestOneAtATime asks the second question when the first one has its answer. A
 // key pressed twice does not answer both. If the machine is slower than hands
 // that rest, this is tried again.
@@ -302,7 +363,7 @@ func TestOneAtATime(t *testing.T) {
 		ptmx, ask := pair(t)
 		first := answering(t.Context(), ask, one(database).Call)
 		until(t, ptmx, "SQLite")
-		second := answering(t.Context(), ask, one(convert.Question{Text: "Second?", Options: pickertest.Options("A", "B")}).Call)
+		second := answering(t.Context(), ask, one(convert.Question{Text: "Second?", Options: ttytest.PickerOptions("A", "B")}).Call)
 		require.Equal(t, []string{"PostgreSQL"}, insists(t, ptmx, "\r", first).Answers[0].Selected)
 		began := time.Now()
 		until(t, ptmx, "Second?")
@@ -329,9 +390,9 @@ func TestWithdrawn(t *testing.T) {
 		ctx, withdraw := context.WithCancel(t.Context())
 		first := answering(ctx, ask, one(database).Call)
 		until(t, ptmx, "SQLite")
-		second := answering(t.Context(), ask, one(convert.Question{Text: "Delete it?", Options: pickertest.Options("Yes", "No")}).Call)
+		second := answering(t.Context(), ask, one(convert.Question{Text: "Delete it?", Options: ttytest.PickerOptions("Yes", "No")}).Call)
 		withdraw()
-		require.Equal(t, convert.Cancelled, (<-first).Status)
+		require.Equal(t, convert.Withdrawn, (<-first).Status)
 		until(t, ptmx, "is gone")
 		if plain {
 			time.Sleep(3 * seen.Hands)

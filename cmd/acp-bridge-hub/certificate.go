@@ -101,11 +101,9 @@ func ownCertificate(dir string, now time.Time) (certFile, keyFile string, err er
 // clientFor calls a hub that shows this certificate and no other: then it need
 // not be one for the name 127.0.0.1. A hub without one has to prove that it has
 // the token: somebody else may listen where it did.
-func clientFor(certificate, token string) *http.Client {
+func clientFor(certificate string, token func() (string, error)) *http.Client {
 	if certificate == "" {
-		t := &http.Transport{DisableKeepAlives: true}
-		hublink.Prove(t, func() (string, error) { return token, nil })
-		return &http.Client{Transport: t}
+		return hublink.Client(nil, token, callTime)
 	}
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
 		MinVersion:         tls.VersionTLS12,

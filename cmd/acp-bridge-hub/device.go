@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -77,26 +75,63 @@ func groupsOf(d web.Device) string {
 	return strings.Join(d.Groups, ", ")
 }
 
-// runLogin prints a link that logs a browser in.
-func runLogin(ctx context.Context, o options, out io.Writer) error {
+// runLogin prints a link that logs a browser in: out gets the one for this machine.
+func runLogin(ctx context.Context, o options, out, errOut io.Writer) error {
 	c, err := callRunning(o)
 	if err != nil {
 		return err
 	}
-	var reply struct{ Code string }
-	if err := c.call(ctx, http.MethodPost, "/codes", map[string]string{"name": o.device}, &reply); err != nil {
+	var made struct{ Code string }
+	if err := c.call(ctx, http.MethodPost, "/codes", map[string]string{"name": o.device}, &made); err != nil {
 		return err
 	}
-	link := loginLink(c.shown, reply.Code)
-	drawQR(out, link)
+	var lan web.LANState
+	if err := c.call(ctx, http.MethodGet, "/lan", nil, &lan); err != nil {
+		return err
+	}
+	link := loginLink(c.shown, made.Code)
+	if len(lan.Addresses) > 0 && lan.Addresses[0] != c.shown {
+		other := loginLink(lan.Addresses[0], made.Code)
+		drawQR(errOut, other)
+		fmt.Fprintf(errOut, "On another device: %s\nOn this machine:\n", other)
+	} else {
+		drawQR(out, link)
+	}
 	_, err = fmt.Fprintln(out, link)
 	return err
+}
+
+// runLAN lets the machine's own networks in, or keeps them out.
+func runLAN(ctx context.Context, o options, out io.Writer) error {
+	if len(o.args) != 1 || o.args[0] != "on" && o.args[0] != "off" {
+		return cli.Misused("expected lan on or lan off")
+	}
+	c, err := callRunning(o)
+	if err != nil {
+		return err
+	}
+	on := o.args[0] == "on"
+	var lan web.LANState
+	if err := c.call(ctx, http.MethodPost, "/lan", map[string]bool{"on": on}, &lan); err != nil {
+		return err
+	}
+	if !on {
+		_, err = fmt.Fprintln(out, "Only this machine reaches the hub now.")
+		return err
+	}
+	var phone web.PhoneLink
+	if err := c.call(ctx, http.MethodPost, "/phones", nil, &phone); err != nil {
+		return err
+	}
+	_, code, _ := strings.Cut(phone.Link, "/login?code=")
+	sayPhone(lan.Addresses, code, phone.Fingerprint, out)
+	return nil
 }
 
 // callRunning returns the hub of the folder if it runs. If it does not, whatever
 // is at its address now is something else, and gets no token.
 func callRunning(o options) (*caller, error) {
-	unlock, err := lock(filepath.Join(o.data, lockName))
+	unlock, err := lock(filepath.Join(o.data, hublink.LockName))
 	switch {
 	case err == nil:
 		unlock()
@@ -119,7 +154,7 @@ func openAdmin(ctx context.Context, o options) (a admin, done func(), err error)
 	if err := os.MkdirAll(o.data, 0o700); err != nil {
 		return nil, nil, err
 	}
-	name := filepath.Join(o.data, lockName)
+	name := filepath.Join(o.data, hublink.LockName)
 	foreign := checkOwner(o.data)
 	if _, err := os.Stat(name); foreign != nil && errors.Is(err, os.ErrNotExist) {
 		return nil, nil, foreign
@@ -211,27 +246,28 @@ func (f folder) list(context.Context) ([]web.Device, error)  { return f.access.L
 // caller is a hub that runs. It is known by its certificate, whose names are those
 // by which others call it, or by its token.
 type caller struct {
-	address, shown, token string
-	client                *http.Client
+	address, shown string
+	hub            *hublink.Caller
 }
 
 // newCaller reads what the hub has said about itself when it was started.
 func newCaller(o options) (*caller, error) {
-	data, err := os.ReadFile(filepath.Join(o.data, addressName))
+	data, err := os.ReadFile(filepath.Join(o.data, hublink.AddressName))
 	if err != nil {
 		return nil, fmt.Errorf("the hub has not been started yet: %w", err)
 	}
 	// Its address, its certificate, what people call it, and where its owner's token is.
 	said := append(strings.Split(string(data), "\n"), "", "", "")
 	if u, err := url.Parse(said[0]); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" {
-		return nil, fmt.Errorf("%s is damaged: expected the hub's address, got %q. The hub writes it anew when it is started again", filepath.Join(o.data, addressName), said[0])
+		return nil, fmt.Errorf("%s is damaged: expected the hub's address, got %q. The hub writes it anew when it is started again", filepath.Join(o.data, hublink.AddressName), said[0])
 	}
 	o.tokenFile = cmp.Or(o.tokenFile, said[3])
 	token, err := readToken(o)
 	if err != nil {
 		return nil, err
 	}
-	return &caller{said[0], cmp.Or(said[2], said[0]), token, clientFor(said[1], token)}, nil
+	known := func() (string, error) { return token, nil }
+	return &caller{said[0], cmp.Or(said[2], said[0]), &hublink.Caller{Base: said[0], Token: known, Client: clientFor(said[1], known)}}, nil
 }
 
 func (c *caller) add(ctx context.Context, d web.Device) (string, error) {
@@ -250,50 +286,22 @@ func (c *caller) list(ctx context.Context) ([]web.Device, error) {
 	return reply.Devices, err
 }
 
-func (c *caller) call(ctx context.Context, method, path string, body, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	data, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.address+path, bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	req.Header.Set("Content-Type", "application/json")
-	reply, err := c.client.Do(req)
-	switch {
-	case errors.Is(err, hublink.ErrNotProven):
-		return fmt.Errorf("the hub at %s does not know this token: it was started with another --token-file, or something else listens there", c.address)
-	case err != nil:
-		return fmt.Errorf("the hub at %s cannot be reached: %w", c.address, reason(err))
-	}
-	defer reply.Body.Close()
-	data, err = io.ReadAll(io.LimitReader(reply.Body, 1<<20))
-	if err != nil {
-		return err
-	}
-	if reply.StatusCode == http.StatusUnauthorized {
-		return fmt.Errorf("the hub at %s does not take this token: it was started with another --token-file, or the owner has a new one", c.address)
-	}
-	if reply.StatusCode != http.StatusOK {
-		var said struct{ Error string }
-		_ = json.Unmarshal(data, &said)
-		return fmt.Errorf("the hub says: %s (%s)", said.Error, reply.Status)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(data, into)
-}
+// callTime bounds a request to the hub of this machine.
+const callTime = 10 * time.Second
 
-// reason is what went wrong in a request, without the request.
-func reason(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
+func (c *caller) call(ctx context.Context, method, path string, body, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	defer c.hub.Client.CloseIdleConnections()
+	err := c.hub.Call(ctx, method, path, body, into)
+	var said hublink.ReplyError
+	switch {
+	case hublink.Replied(err, http.StatusUnauthorized):
+		return fmt.Errorf("the hub at %s does not know this token: it was started with another --token-file, the owner has a new one, or something else listens there", c.address)
+	case errors.As(err, &said):
+		return fmt.Errorf("the hub says: %w (%d)", said, said.Status)
+	case errors.As(err, new(*url.Error)):
+		return fmt.Errorf("the hub at %s cannot be reached: %w", c.address, hublink.Reason(err))
 	}
 	return err
 }

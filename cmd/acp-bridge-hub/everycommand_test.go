@@ -21,11 +21,10 @@ import (
 
 // elsewhere are the command lines that other tests run, which need more than a hub.
 var elsewhere = map[string]string{
-	"acp-bridge-hub --nats nats://a:4222,nats://b:4222,nats://c:4222 --nats-creds hub.creds --replicas 3 --token-file owner.token --public-url https://hub.example --allow-host a.example":     "TestOperateThreeMachines",
-	"acp-bridge-hub --nats nats://a:4222,nats://b:4222,nats://c:4222 --nats-creds hub.creds --replicas 3 --token-file owner.token --listen 0.0.0.0:7717 --tls-cert cert.pem --tls-key key.pem": "TestOperateThreeMachines",
-	"acp-bridge-hub owner --token-file owner.token --nats nats://a:4222,nats://b:4222,nats://c:4222 --nats-creds hub.creds":                                                                    "TestOwnerOfSeveralHubs",
-	"acp-bridge-hub owner --token-file owner.token --nats nats://a:4222":                                                                                                                       "TestOwnerOfSeveralHubs",
-	"acp-bridge-hub status --data /var/lib/acp-bridge-hub":                                                                                                                                     "TestSystemdUnit",
+	"acp-bridge-hub --nats nats://a:4222,nats://b:4222,nats://c:4222 --nats-creds hub.creds --replicas 3 --token-file owner.token --public-url https://hub.example --allow-host a.example": "TestOperateThreeMachines",
+	"acp-bridge-hub owner --token-file owner.token --nats nats://a:4222,nats://b:4222,nats://c:4222 --nats-creds hub.creds":                                                                "TestOwnerOfSeveralHubs",
+	"acp-bridge-hub owner --token-file owner.token --nats nats://a:4222":                                                                                                                   "TestOwnerOfSeveralHubs",
+	"acp-bridge-hub status --data /var/lib/acp-bridge-hub":                                                                                                                                 "TestSystemdUnit",
 }
 
 // foreign are lines of operate that no test can run, and why.

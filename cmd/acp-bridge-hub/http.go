@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
@@ -25,21 +24,28 @@ const beginTime = time.Second
 
 // serveHTTP serves until ctx ends. Then streams are told to come back, requests
 // that wait are told that they still do, and what was begun is finished.
-func serveHTTP(ctx context.Context, o options, l net.Listener, server *web.Server, board *hub.Board, log *slog.Logger) error {
-	serving := &serving{next: hublink.Prover(func() (string, error) { return readToken(o) }, server), conns: map[net.Conn]bool{}}
+func serveHTTP(ctx context.Context, o options, l net.Listener, lan *networks, server *web.Server, board *hub.Board, log *slog.Logger) error {
+	serving := &serving{next: server, conns: map[net.Conn]bool{}}
 	h := &http.Server{
 		Handler: serving, ConnContext: withConn, ConnState: serving.state,
 		ReadHeaderTimeout: web.HeaderTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 	}
-	ended := make(chan error, 1)
-	go func() {
+	serve := func(l net.Listener) error {
 		if o.tlsCert != "" {
-			ended <- h.ServeTLS(l, o.tlsCert, o.tlsKey)
-		} else {
-			ended <- h.Serve(l)
+			return h.ServeTLS(l, o.tlsCert, o.tlsKey)
 		}
-	}()
+		return h.Serve(l)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- serve(l) }()
+	if lan != nil {
+		var following sync.WaitGroup
+		looking, stop := context.WithCancel(ctx)
+		following.Go(func() { lan.run(looking, func(l net.Listener) { _ = serve(l) }) })
+		defer following.Wait()
+		defer stop()
+	}
 	var err error
 	select {
 	case err = <-ended:

@@ -36,9 +36,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asAsker) != "" {
 		playAsker()
 	}
-	if os.Getenv(asNode) != "" {
-		playNode()
-	}
 	testscript.Main(m, map[string]func(){"acp-bridge-hub": main})
 }
 
@@ -161,6 +158,20 @@ func (p *process) get(path string) []byte {
 	return data
 }
 
+// look returns the status and the body, 0 if there was no reply.
+func (p *process) look(path string) (int, string) {
+	req, err := http.NewRequest(http.MethodGet, p.address+path, nil)
+	require.NoError(p.t, err)
+	req.Header.Set("Authorization", "Bearer "+p.token)
+	reply, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, ""
+	}
+	defer reply.Body.Close()
+	data, _ := io.ReadAll(reply.Body)
+	return reply.StatusCode, string(data)
+}
+
 // fate is what the clients of a question know of it.
 type fate struct {
 	id    string
@@ -267,7 +278,7 @@ func checkFates(t *testing.T, p *process, fates map[string]*fate) {
 		}
 		begin := now()
 		require.NoError(t, json.Unmarshal(p.get("/conversations/c"+f.id+"/questions/"+f.id), &q))
-		f.saw(begin, seenAs(q.Outcome, q.Result))
+		f.saw(begin, seenAs(q.Outcome, q.Result, `"Go on?":`, "Yes", "No"))
 		switch {
 		case f.given != "":
 			require.Equal(t, "answered", q.Outcome, f.id)

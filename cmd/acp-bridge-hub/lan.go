@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -76,48 +77,14 @@ func inLAN(local, remote netip.Addr, own []ownAddress) bool {
 	return slices.ContainsFunc(own, func(a ownAddress) bool { return a.Addr() == local && a.Masked().Contains(remote) })
 }
 
-// lanListener takes connections of the machine's own networks, and no others: a laptop
-// may have an address that all the world reaches.
-type lanListener struct{ net.Listener }
-
-func (l lanListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		local, ok := c.LocalAddr().(*net.TCPAddr)
-		remote, ok2 := c.RemoteAddr().(*net.TCPAddr)
-		if ok && ok2 && inLAN(local.AddrPort().Addr(), remote.AddrPort().Addr(), ownAddresses()) {
-			return c, nil
-		}
-		c.Close()
-	}
-}
-
-// listen opens what the hub is called at. With --lan that is every address of the
-// machine, at the port of --listen.
-func listen(o options) (net.Listener, error) {
-	if !o.lan {
-		return net.Listen("tcp", o.listen)
-	}
-	_, port, err := net.SplitHostPort(o.listen)
-	if err != nil {
-		return nil, err
-	}
-	l, err := net.Listen("tcp", net.JoinHostPort("", port))
-	if err != nil {
-		return nil, err
-	}
-	return lanListener{l}, nil
-}
-
 // site is where a hub is.
 type site struct {
 	address string   // for the commands of this machine
 	hosts   []string // the names by which it may be called
-	// own is set where it listens on all addresses of the machine.
+	// own is set where it listens on all addresses of the machine, and lan where it
+	// listens on this machine alone unless that lets its networks in.
 	own    bool
+	lan    *networks
 	scheme string
 	port   string
 	public string // the address that its operator says people use
@@ -128,16 +95,13 @@ func (p site) outside() (list []string) {
 	switch {
 	case p.public != "":
 		return []string{p.public}
-	case p.own:
+	case p.own || p.lan != nil:
 		for _, a := range ownAddresses() {
-			list = append(list, p.at(a.Addr().String()))
+			if p.own || p.lan.has(a.Addr()) {
+				list = append(list, p.at(a.Addr().String()))
+			}
 		}
 		return list
-	}
-	host := strings.TrimPrefix(p.address, p.scheme+"://")
-	host, _, _ = net.SplitHostPort(host)
-	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
-		return nil
 	}
 	return []string{p.address}
 }
@@ -153,7 +117,7 @@ func (p site) shown() string {
 }
 
 // siteOf is where a hub is that listens there.
-func siteOf(o options, listening net.Addr) site {
+func siteOf(o options, listening net.Addr, log *slog.Logger) site {
 	p := site{scheme: "http", public: o.publicURL}
 	if o.tlsCert != "" {
 		p.scheme = "https"
@@ -174,6 +138,9 @@ func siteOf(o options, listening net.Addr) site {
 	} else if asked != "" && net.ParseIP(asked) == nil {
 		host = asked // a name
 	}
+	if loopback(o.listen) {
+		p.lan = &networks{port: p.port, log: log, open: map[netip.Addr]*lanListener{}}
+	}
 	p.hosts = append(p.hosts, host)
 	p.address = p.at(host)
 	return p
@@ -189,28 +156,30 @@ func machineNames() []string {
 	return []string{name, first, first + ".local"}
 }
 
-// sayPhone tells how a phone gets in: by a code that a camera reads, where there is a
-// terminal to draw it on.
-func sayPhone(p site, code, fingerprint string, out io.Writer) {
-	list := p.outside()
-	if len(list) == 0 {
+// sayPhone tells how a phone gets in at the first of these addresses: by a code that a
+// camera reads, where there is a terminal to draw it on.
+func sayPhone(addresses []string, code, fingerprint string, out io.Writer) {
+	if len(addresses) == 0 {
 		fmt.Fprintln(out, "This machine has no address on a network now: only it reaches the hub.")
 		return
 	}
-	if code != "" {
-		link := loginLink(list[0], code)
+	if code == "" {
+		fmt.Fprintf(out, "Phones on this network reach it at: %s\n", strings.Join(addresses, " "))
+	} else {
+		link := loginLink(addresses[0], code)
 		fmt.Fprintln(out, "To add a phone on this network, open this on it once, within 15 minutes:")
 		drawQR(out, link)
 		fmt.Fprintf(out, "  %s\n", link)
 	}
-	if len(list) > 1 {
-		fmt.Fprintf(out, "It is also at: %s\n", strings.Join(list[1:], " "))
+	if code != "" && len(addresses) > 1 {
+		fmt.Fprintf(out, "It is also at: %s\n", strings.Join(addresses[1:], " "))
 	}
-	if fingerprint != "" {
-		fmt.Fprintf(out, "Its certificate is self-signed, so browsers warn once. Continue if they show this fingerprint (SHA-256):\n%s\n", colons(fingerprint))
-		return
+	switch {
+	case fingerprint != "":
+		fmt.Fprintf(out, "Its certificate is self-signed, so browsers warn once. Continue if they show this fingerprint (SHA-256):\n%s\n", fingerprint)
+	case strings.HasPrefix(addresses[0], "http:"):
+		fmt.Fprintln(out, "This is plain http: anyone on the same network can read questions, answers and logins,\nand answer in your name. Use it at home only. For other places, and for push\nnotifications: acp-bridge-hub help operate, A PHONE.")
 	}
-	fmt.Fprintln(out, "This is plain http: anyone on the same network can read questions, answers and logins,\nand answer in your name. Use it at home only. For other places, and for push\nnotifications: acp-bridge-hub help operate, A PHONE.")
 }
 
 // drawQR draws a link for a camera, if out is a terminal. The colours are fixed ones:

@@ -89,7 +89,7 @@ func TestLAN(t *testing.T) {
 	found := links.FindAllStringSubmatch(said, -1)
 	require.Len(t, found, 2, said)
 	owner, phone := found[0][1], found[1][1]
-	require.Contains(t, owner, "://localhost:")
+	require.Contains(t, owner, "://127.0.0.1:")
 	require.Contains(t, phone, "://"+hostOf(ownAddresses()[0].Addr())+":")
 	require.Contains(t, said, "anyone on the same network can read")
 	require.Contains(t, opens(t, owner), `id="phone-button"`)
@@ -97,6 +97,9 @@ func TestLAN(t *testing.T) {
 	require.Contains(t, page, `id="cards"`)
 	require.NotContains(t, page, `id="phone-button"`, "a phone adds no devices")
 	require.NotContains(t, started(t, "A PHONE", "--lan", "--no-link"), "login?")
+	// All addresses, narrowed to the own networks: only the port is taken of it.
+	found = links.FindAllStringSubmatch(started(t, "A PHONE", "--lan", "--listen", "0.0.0.0:0"), -1)
+	require.Contains(t, found[0][1], "://127.0.0.1:")
 }
 
 func hostOf(a netip.Addr) string {
@@ -204,7 +207,7 @@ func TestAddressesAreArranged(t *testing.T) {
 // Flags that contradict each other are told apart.
 func TestLANUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"--lan --listen 192.168.1.5:7717": "--lan listens on all addresses",
+		"--lan --listen 192.168.1.5:7717": "leave --lan out, or say only the port, as in --lan --listen 0.0.0.0:PORT",
 		"--tls --tls-cert a --tls-key b":  "--tls makes a certificate",
 	} {
 		var out bytes.Buffer

@@ -82,14 +82,14 @@ var oneQuestion = porcupine.Model{
 	},
 }
 
-// seenAs is the state of a question in the model's words.
-func seenAs(outcome string, result json.RawMessage) string {
+// seenAs is the state of a question in the model's words; before is what a label follows.
+func seenAs(outcome string, result json.RawMessage, before string, labels ...string) string {
 	switch outcome {
 	case "":
 		return "open"
 	case "answered":
-		for _, label := range []string{"Yes", "No"} {
-			if bytes.Contains(result, []byte(`"Go on?":"`+label+`"`)) {
+		for _, label := range labels {
+			if bytes.Contains(result, []byte(before+`"`+label+`"`)) {
 				return label
 			}
 		}

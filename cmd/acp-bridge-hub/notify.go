@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
@@ -59,7 +60,7 @@ func (n *notifier) tell(ctx context.Context, r *hub.Record, id string) {
 func (n *notifier) send(ctx context.Context, id, message string) {
 	// The address may have a secret in it, and stays out of the log.
 	if status, err := n.request(ctx, http.MethodPost, n.url, id, message); err != nil {
-		n.log.Warn("a notification was not sent", "err", reason(err))
+		n.log.Warn("a notification was not sent", "err", hublink.Reason(err))
 	} else if status >= 300 {
 		n.log.Warn("a notification was not taken", "status", status)
 	}

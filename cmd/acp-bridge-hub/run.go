@@ -5,11 +5,11 @@ import (
 	_ "embed" // for operate and load
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"strings"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/cmd/internal/build"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -26,11 +26,6 @@ const (
 //
 //go:embed operate.txt
 var operate string
-
-// load is made of the package comments.
-//
-//go:embed load.txt
-var load string
 
 // program is the hub.
 func program() *cli.Program {
@@ -54,12 +49,12 @@ Usage: acp-bridge-hub [FLAGS]                   start the hub
 
 // topics are what acp-bridge-hub help takes besides commands.
 func topics() []cli.Topic {
-	return []cli.Topic{{Name: "operate", Text: operate}, apiTopic(), {Name: "load", Text: load}}
+	return []cli.Topic{{Name: "operate", Text: operate}, apiTopic()}
 }
 
 // facts are what the version says besides the version.
 func facts() []cli.Example {
-	list := []cli.Example{{Line: "commit", What: build.Commit()}}
+	list := []cli.Example{{Line: "commit", What: cli.Commit()}}
 	if dir, err := hublink.DataDir(); err == nil {
 		list = append(list, cli.Example{Line: "data", What: dir})
 	}
@@ -79,13 +74,20 @@ func commands() []cli.Command {
 		}, 0, func(ctx context.Context, o options, s cli.Streams) error { return runStatus(ctx, o, s.Out) }),
 	}, {
 		Name: "login", Summary: "print a link that logs a browser in",
-		About:    "Print a link that logs a browser in. It works once, within 15 minutes, and the hub must be running.",
+		About:    "Print a link that logs a browser on this machine in, and, where other machines reach the hub, one for them. It works once, within 15 minutes, and the hub must be running.",
 		Examples: []cli.Example{{Line: "acp-bridge-hub login"}, {Line: "acp-bridge-hub login --device anna-phone", What: "for the browser of a device"}},
 		Env:      state,
 		Make: define(func(o *options, fs *cli.Flags) {
 			fs.StringVar(&o.device, "device", "owner", "`name` of the device that logs in")
 			o.storeFlags(fs)
-		}, 0, func(ctx context.Context, o options, s cli.Streams) error { return runLogin(ctx, o, s.Out) }),
+		}, 0, func(ctx context.Context, o options, s cli.Streams) error { return runLogin(ctx, o, s.Out, s.Err) }),
+	}, {
+		Name: "lan", Args: "on", Other: []string{"off"}, Summary: "let phones on this network in, or keep them out",
+		About: "Open a running hub to this machine's own networks, as --lan does, and show a code that adds a phone; or close it to them again, which ends their connections. " +
+			"It holds until the hub ends. Nothing that is open is lost.",
+		Examples: []cli.Example{{Line: "acp-bridge-hub lan on"}, {Line: "acp-bridge-hub lan off"}},
+		Env:      state, Words: []string{"on", "off"},
+		Make: define((*options).storeFlags, 1, func(ctx context.Context, o options, s cli.Streams) error { return runLAN(ctx, o, s.Out) }),
 	}, {
 		Name: "device", Args: "add NAME", Other: []string{"list", "remove NAME"}, Summary: "let others use the hub",
 		About: "Create a credential for a phone, a script or another machine and print its token; list them; or remove one, which ends its streams and logins at once.",
@@ -208,13 +210,16 @@ func (o *options) serverFlags(fs *cli.Flags) {
 
 // check reads what flags say together.
 func (o *options) check() (err error) {
+	if host, port, err := net.SplitHostPort(o.listen); o.lan && err == nil && (host == "" || host == "0.0.0.0" || host == "::") {
+		o.listen = net.JoinHostPort("127.0.0.1", port) // and at the addresses of its networks
+	}
 	switch {
 	case (o.tlsCert == "") != (o.tlsKey == ""):
 		return cli.Misused("--tls-cert and --tls-key belong together")
 	case o.tls && o.tlsCert != "":
 		return cli.Misused("--tls makes a certificate: expected no --tls-cert beside it")
 	case o.lan && !loopback(o.listen):
-		return cli.Misused("--lan listens on all addresses: expected no --listen beside it, or one such as 127.0.0.1:PORT")
+		return cli.Misused("--listen %s says at which address others reach the hub: leave --lan out, or say only the port, as in --lan --listen 0.0.0.0:PORT", o.listen)
 	case o.keep < 0 || o.listen != "" && o.keep == 0:
 		return cli.Misused("--keep must be a time such as 720h")
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/acp-bridge/acp-bridge/cmd/internal/exits"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli/clitest"
 )
 
 func TestScripts(t *testing.T) {
@@ -22,7 +22,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits.Command, "hub": background, "post": post},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits, "hub": background, "post": post},
 	})
 }
 
@@ -58,7 +58,7 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 		line, _, _ := strings.Cut(ts.ReadFile(filepath.Join(args[0], name)), "\n")
 		return line
 	}
-	req, err := http.NewRequest(http.MethodPost, read(addressName)+args[1], strings.NewReader(ts.ReadFile(args[2])))
+	req, err := http.NewRequest(http.MethodPost, read("address")+args[1], strings.NewReader(ts.ReadFile(args[2])))
 	ts.Check(err)
 	req.Header.Set("Authorization", "Bearer "+read("token"))
 	req.Header.Set("Content-Type", "application/json")

@@ -8,26 +8,25 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/cmd/internal/build"
-	"github.com/acp-bridge/acp-bridge/internal/filelock"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Files of the data folder.
 const (
-	accessName  = "access.json"
-	addressName = "address"
-	lockName    = "lock"
-	storeName   = "jetstream"
+	accessName = "access.json"
+	storeName  = "jetstream"
 )
 
 // serve runs the hub until ctx ends.
@@ -40,7 +39,10 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 	if err := os.MkdirAll(o.data, 0o700); err != nil {
 		return err
 	}
-	unlock, err := lock(filepath.Join(o.data, lockName))
+	unlock, err := lock(filepath.Join(o.data, hublink.LockName))
+	if errors.Is(err, errLocked) {
+		return sayFirst(ctx, o, err, errOut)
+	}
 	if err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 			return err
 		}
 	}
-	listener, err := listen(o)
+	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return err
 	}
@@ -74,17 +76,25 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 		return err
 	}
 	defer board.Close()
-	here := siteOf(o, listener.Addr())
+	here := siteOf(o, listener.Addr(), log)
+	if o.lan {
+		if err := here.lan.Switch(true); err != nil {
+			return err
+		}
+	}
 	certificate, err := fingerprint(o)
 	if err != nil {
 		return err
 	}
-	settings := web.Options{Hosts: here.hosts, Own: here.own, Addresses: here.outside, Block: o.block, Version: version(), Logger: log}
+	settings := web.Options{Hosts: here.hosts, Names: machineNames(), Addresses: here.outside, Block: o.block, Version: version(), Logger: log}
 	if u := here.shown(); strings.HasPrefix(u, "https:") {
 		settings.Secure, settings.URL = true, u
 	}
 	if o.tls {
 		settings.Fingerprint = colons(certificate)
+	}
+	if here.lan != nil {
+		settings.LAN = here.lan
 	}
 	server := web.New(board, access, settings)
 	finish, err := startTelling(ctx, o, store, board, server, here.shown(), log)
@@ -96,7 +106,7 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 		return err
 	}
 	defer watchCodex(ctx, o, listener.Addr(), log, errOut)()
-	return serveHTTP(ctx, o, listener, server, board, log)
+	return serveHTTP(ctx, o, listener, here.lan, server, board, log)
 }
 
 func openStore(ctx context.Context, o options, log *slog.Logger) (*hubstore.Store, error) {
@@ -158,14 +168,38 @@ func startTelling(ctx context.Context, o options, store *hubstore.Store, board *
 	}, nil
 }
 
+// sayFirst says where the hub is that has the folder already, with a link to it: whoever
+// starts a second one wants the first.
+func sayFirst(ctx context.Context, o options, locked error, errOut io.Writer) error {
+	c, err := newCaller(o)
+	if err == nil {
+		err = c.call(ctx, http.MethodGet, "/lan", nil, nil)
+	}
+	if err != nil { // it is just being started, or was started otherwise
+		return locked
+	}
+	fmt.Fprintf(errOut, "The hub is running already, at %s\n", c.address)
+	if !o.noLink {
+		o.device = web.Owner
+		if err := runLogin(ctx, o, errOut, errOut); err != nil {
+			return err
+		}
+	}
+	return locked
+}
+
 // announce says where the hub is, to people and to the other commands.
 func announce(o options, here site, certificate string, access *web.Access, errOut io.Writer) error {
 	token, err := filepath.Abs(tokenPath(o))
 	if err != nil {
 		return err
 	}
-	said := strings.Join([]string{here.address, certificate, here.shown(), token, ""}, "\n")
-	if err := writeSecret(filepath.Join(o.data, addressName), []byte(said)); err != nil {
+	at := here.shown()
+	if here.lan != nil && here.public == "" { // whoever sits here need not send it over the network
+		at = here.address
+	}
+	said := strings.Join([]string{here.address, certificate, at, token, ""}, "\n")
+	if err := writeSecret(filepath.Join(o.data, hublink.AddressName), []byte(said)); err != nil {
 		return err
 	}
 	link, phone := "", ""
@@ -174,24 +208,22 @@ func announce(o options, here site, certificate string, access *web.Access, errO
 		if err != nil {
 			return err
 		}
-		at := here.shown()
-		if o.lan { // whoever sits here need not send it over the network
-			at = here.address
+		if o.lan {
 			if phone, err = access.PhoneCode(); err != nil {
 				return err
 			}
 		}
 		link = fmt.Sprintf("To see open questions, open this link (it works once, within 15 minutes):\n  %s\n", loginLink(at, code))
 	}
-	fmt.Fprintf(errOut, "The hub listens on %s\nacp-bridge-hub %s, commit %s, data in %s\n%s", here.address, version(), build.Commit(), o.data, link)
+	fmt.Fprintf(errOut, "The hub listens on %s\nacp-bridge-hub %s, commit %s, data in %s\n%s", here.address, version(), cli.Commit(), o.data, link)
 	host, _, _ := net.SplitHostPort(o.listen)
 	switch ip := net.ParseIP(host); {
 	case o.lan:
 		own := ""
 		if o.tls {
-			own = certificate
+			own = colons(certificate)
 		}
-		sayPhone(here, phone, own, errOut)
+		sayPhone(here.outside(), phone, own, errOut)
 	case o.tls:
 		fmt.Fprintf(errOut, "Its certificate is its own. Its fingerprint (SHA-256):\n%s\n", colons(certificate))
 	case o.tlsCert == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
@@ -237,7 +269,7 @@ func ownerToken(o options) (string, error) {
 
 // writeSecret writes the file whole or not at all.
 func writeSecret(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".token-*") // 0600
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // 0600
 	if err != nil {
 		return err
 	}
@@ -258,9 +290,9 @@ func lock(name string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := filelock.Try(f); err != nil {
+	if err := proc.TryLock(f); err != nil {
 		f.Close()
-		if errors.Is(err, filelock.ErrLocked) {
+		if errors.Is(err, proc.ErrLocked) {
 			return nil, fmt.Errorf("%w: %s", errLocked, filepath.Dir(name))
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -3,15 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -38,7 +33,7 @@ func TestLoginWithoutAHub(t *testing.T) {
 		t.Errorf("somebody got %q", r.Header.Get("Authorization"))
 	}))
 	defer s.Close()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, addressName), []byte(s.URL+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, hublink.AddressName), []byte(s.URL+"\n"), 0o600))
 	var out bytes.Buffer
 	require.Equal(t, exitFailed, run(t.Context(), []string{"login", "--data", dir}, io.Discard, &out))
 	require.Contains(t, out.String(), "no hub is running with the folder")
@@ -69,21 +64,14 @@ func TestEndsPromptly(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	dir := t.TempDir()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	cert, keyFile, err := ownCertificate(t.TempDir(), time.Now())
 	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"hub.example"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	pair, err := tls.LoadX509KeyPair(cert, keyFile)
 	require.NoError(t, err)
-	private, err := x509.MarshalECPrivateKey(key)
-	require.NoError(t, err)
-	cert, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	require.NoError(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
-	require.NoError(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}), 0o600))
 	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--tls-cert", cert, "--tls-key", keyFile, "--allow-host", "hub.example")
 	require.True(t, strings.HasPrefix(p.address, "https://127.0.0.1:"), p.address)
 	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	pool.AddCert(pair.Leaf)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	defer client.CloseIdleConnections()
 	for host, code := range map[string]int{"hub.example": 200, "other.example": 421} {
@@ -109,7 +97,7 @@ func TestTLS(t *testing.T) {
 	// The commands of this machine know the hub by its certificate, not by a name.
 	var out written
 	require.Equal(t, exitOK, run(t.Context(), []string{"status", "--data", p.dir}, &out, &out), out.String())
-	require.NoError(t, os.WriteFile(filepath.Join(p.dir, addressName), []byte(p.address+"\n"+strings.Repeat("0", 64)+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, hublink.AddressName), []byte(p.address+"\n"+strings.Repeat("0", 64)+"\n"), 0o600))
 	require.Equal(t, exitFailed, run(t.Context(), []string{"status", "--data", p.dir}, io.Discard, &out))
 	require.Contains(t, out.String(), "not the certificate that the hub was started with")
 	require.Equal(t, exitFailed, run(context.Background(), []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--tls-cert", "no", "--tls-key", "no"}, io.Discard, &out))
@@ -137,6 +125,7 @@ func TestTokenFileWithoutAToken(t *testing.T) {
 	require.NoError(t, os.WriteFile(named, []byte(" \n"), 0o600))
 	_, err = ownerToken(options{data: dir, tokenFile: named})
 	require.ErrorContains(t, err, "is empty")
+	require.ErrorContains(t, writeSecret(filepath.Join(dir, "none", hublink.AddressName), nil), hublink.AddressName, "an error names the file that is written")
 }
 
 // A damaged byte in the owner's token, or in the address for the other commands, is told
@@ -183,7 +172,7 @@ func TestDamagedTokenAndAddress(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, kept)
 
-	address := filepath.Join(dir, addressName)
+	address := filepath.Join(dir, hublink.AddressName)
 	for _, damaged := range []string{"", "\n", "hktp://127.0.0.1:8137\n", "http:/\xaf127.0.0.1:8137\n", "http://127.0.0.1\x1a8137\n"} {
 		require.NoError(t, os.WriteFile(address, []byte(damaged), 0o600))
 		_, err := newCaller(o)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -41,34 +39,6 @@ groups    api, owner, long-long-long-long-long-long-long-long-long-long-long-loâ
 `, got)
 	for _, line := range strings.Split(got, "\n") {
 		require.LessOrEqual(t, utf8.RuneCountInString(line), statusWidth)
-	}
-}
-
-// The hub of a cluster tells of its servers.
-func TestStatusOfACluster(t *testing.T) {
-	t.Parallel() // servers that elect take seconds, and no CPU
-	servers, addresses := cluster(t)
-	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", addresses, "--replicas", "3")
-	status := func() (st web.Status) {
-		var out, errOut bytes.Buffer
-		require.Equal(t, exitOK, run(t.Context(), []string{"status", "--json", "--data", p.dir}, &out, &errOut), errOut.String())
-		require.NoError(t, json.Unmarshal(out.Bytes(), &st))
-		return st
-	}
-	var st web.Status
-	require.Eventually(t, func() bool { st = status(); return st.Engine.InSync() == 3 }, 3*time.Minute, 50*time.Millisecond)
-	require.True(t, st.Ready)
-	require.Equal(t, "hubs", st.Engine.Cluster)
-	require.Contains(t, []string{"n0", "n1", "n2"}, st.Engine.Leader)
-	require.Len(t, st.Engine.Peers, 2)
-	// A server that follows goes, and that is seen.
-	for _, s := range servers {
-		if name := s.Name(); name != st.Engine.Leader && name != st.Engine.Server {
-			s.Shutdown()
-			s.WaitForShutdown()
-			require.Eventually(t, func() bool { return status().Engine.InSync() == 2 }, 3*time.Minute, 50*time.Millisecond)
-			break
-		}
 	}
 }
 

@@ -1,5 +1,5 @@
 package main
 
-import "github.com/acp-bridge/acp-bridge/cmd/internal/build"
+import "github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 
-var version = build.Version
+var version = cli.Version

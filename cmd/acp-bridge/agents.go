@@ -25,7 +25,7 @@ type agentRow struct {
 var inTerminals = map[string]string{
 	"claude":   "questions, plans, permissions and forms, with acp-bridge hook install (2.1.325)",
 	"codex":    "questions and approvals, by the hub of this machine or acp-bridge watch codex (0.166.0)",
-	"opencode": "questions and permissions, with acp-bridge hook install opencode (1.18.33)",
+	"opencode": "questions and permissions, with acp-bridge hook install opencode (1.18.33); version 2 refuses the plugin, and asks in its terminal alone",
 	"kilo":     "questions and permissions, with acp-bridge hook install kilo (7.7.7)",
 	"qwen":     "questions and permissions while you are away, with acp-bridge hook install qwen: a question comes back as a refusal with your answer in words (0.24.4)",
 	"copilot":  "questions and permissions while you are away, with acp-bridge hook install copilot: a question comes back as a refusal with your answer in words (1.0.102)",
@@ -50,7 +50,7 @@ func printAgents(s streams, asJSON bool) error {
 	if asJSON {
 		return printJSON(s, map[string]any{"agents": rows})
 	}
-	columns := []column{10, 30, 34}
+	columns := []column{11, 30, 34}
 	fmt.Fprint(s.out, row(columns, "NAME", "AGENT", "STARTED WITH"))
 	for _, r := range rows {
 		note := r.Note

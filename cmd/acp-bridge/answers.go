@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,5 +157,5 @@ var cancelled = convert.Outcome{Status: convert.Cancelled, Reason: convert.Cance
 
 // whoAmI is the person who runs the command, for others who want to answer, too.
 func whoAmI() string {
-	return firstOf(os.Getenv("USER"), os.Getenv("USERNAME"), "somebody")
+	return cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"), "somebody")
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -23,10 +26,15 @@ const (
 type askOptions struct {
 	dialect, session string
 	plain, headless  bool
+	print            string // resultForm or answerForm
 	answers          answerFlags
 	hub              hubFlags
 	file             string
+	words            []string // a question and its options, in place of a file
 }
+
+// What is printed of how a call ended: the result of its dialect, or the answer alone.
+const resultForm, answerForm = "result", "answer"
 
 func askCommand(fs *flagSet) runner {
 	o := new(askOptions)
@@ -34,13 +42,25 @@ func askCommand(fs *flagSet) runner {
 	fs.StringVar(&o.session, "session", "", "session `id` of the call")
 	fs.BoolVar(&o.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
 	fs.BoolVar(&o.headless, "headless", false, "do not use the terminal, even if there is one")
+	fs.StringVar(&o.print, "print", resultForm, "`what` to print: result, in the form of the call's agent, or answer, the answer alone, a line for each question")
+	fs.Values("print", resultForm, answerForm)
 	o.answers.flags(fs)
 	o.hub.flags(fs)
 	return func(ctx context.Context, args []string, s streams) (err error) {
-		if o.file, err = fs.ParseFile(args); err != nil {
+		words, err := fs.ParseWords(args)
+		switch {
+		case err != nil:
 			return err
+		case o.print != resultForm && o.print != answerForm:
+			return misused("--print: expected %s or %s, got %q", resultForm, answerForm, o.print)
+		case len(words) == 1:
+			o.file = words[0]
+		case len(words) > 1 && o.dialect != "":
+			return misused("--dialect is for a call in a file: expected none beside a question and its options")
+		default:
+			o.words = words
 		}
-		if o.answers.file == "-" && (o.file == "" || o.file == "-") {
+		if o.answers.file == "-" && len(o.words) == 0 && (o.file == "" || o.file == "-") {
 			return misused("stdin cannot hold both the call and the answers")
 		}
 		if err := o.hub.check(0); err != nil {
@@ -51,14 +71,14 @@ func askCommand(fs *flagSet) runner {
 }
 
 func (o *askOptions) run(ctx context.Context, s streams) error {
-	req, err := decodeFile(o.file, o.dialect, s)
+	req, err := o.call(s)
 	if errors.Is(err, convert.ErrOptionCount) || errors.Is(err, convert.ErrTooManyQuestions) {
 		return usagef(`%w; --dialect pi takes any number of questions and options, and so does {"question":"…","options":["…"]}`, err)
 	}
 	if err != nil {
 		return err
 	}
-	req.Call.Session = firstOf(o.session, req.Call.Session)
+	req.Call.Session = cmp.Or(o.session, req.Call.Session)
 	p := chainOf("ask", "", s)
 	if p.Given, err = o.answers.forCall(s); err != nil {
 		return err
@@ -75,12 +95,28 @@ func (o *askOptions) run(ctx context.Context, s streams) error {
 	defer stop()
 	chain := pending.New(p)
 	defer chain.Close()
-	return printReply(chain.Begin(ctx, req.Call), req, s)
+	return printReply(chain.Begin(ctx, req.Call), req, o.print == answerForm, s)
+}
+
+// call is what is asked: the call in a file, or the question on the command line.
+func (o *askOptions) call(s streams) (dialect.Request, error) {
+	if len(o.words) == 0 {
+		return decodeFile(o.file, o.dialect, s)
+	}
+	data, err := json.Marshal(map[string]any{"question": o.words[0], "options": o.words[1:]})
+	if err != nil {
+		return dialect.Request{}, err
+	}
+	req, err := dialect.Decode(data, "")
+	if err != nil {
+		return req, usagef("%w", err)
+	}
+	return req, nil
 }
 
 // printReply prints how a call ended, in the form of its dialect. What was taken
 // away from it meanwhile is printed as that.
-func printReply(a *pending.Asking, req dialect.Request, s streams) error {
+func printReply(a *pending.Asking, req dialect.Request, answerOnly bool, s streams) error {
 	reply := dialect.Reply{Mode: modePrint}
 	var err error
 	reply.Outcome, err = a.Wait()
@@ -99,6 +135,9 @@ func printReply(a *pending.Asking, req dialect.Request, s streams) error {
 	printed := false
 	print := func() error {
 		printed = true
+		if answerOnly {
+			return printAnswers(reply.Outcome, s)
+		}
 		_, err := fmt.Fprintf(s.out, "%s\n", dialect.Encode(req, reply).Body)
 		return err
 	}
@@ -107,6 +146,17 @@ func printReply(a *pending.Asking, req dialect.Request, s streams) error {
 		err = print()
 	}
 	return errors.Join(err, exitOf(reply))
+}
+
+// printAnswers prints what was picked and written, and nothing where that is nothing: the
+// exit code says why.
+func printAnswers(o convert.Outcome, s streams) error {
+	for _, a := range o.Answers {
+		if _, err := fmt.Fprintln(s.out, strings.Join(a.Items(), ", ")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // uncorrected is why nothing was asked. A file that a person has to correct is

@@ -34,6 +34,7 @@ func chatCommand(fs *flagSet) runner {
 		if o.Dir, err = absolute(o.Dir); err != nil {
 			return err
 		}
+		o.Answers = p.piped()
 		o.Commands = append(o.Commands, chatQuestions(o.Dir))
 		ctx, stop := endSignals(ctx)
 		defer stop()

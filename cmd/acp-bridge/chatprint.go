@@ -53,9 +53,12 @@ func (p *printOptions) cutWords(args []string) []string {
 	return slices.Delete(slices.Clone(args), i+2, i+3)
 }
 
+// piped reports whether the lines of the input are answers, too.
+func (p *printOptions) piped() bool { return !p.given && p.answers.given && p.answers.inline == "-" }
+
 // check refuses flags that mean nothing without a prompt.
 func (p *printOptions) check() error {
-	if !p.given && (p.headless || p.answers.given || p.answers.file != "" || p.answers.strict || p.hub.tokenFile != "") {
+	if !p.given && (p.headless || p.answers.given && !p.piped() || p.answers.file != "" || p.answers.strict || p.hub.tokenFile != "") {
 		return misused("--headless, --answers and --hub-token-file need a prompt: -p PROMPT")
 	}
 	return p.hub.check(0)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/internal/pending"
@@ -25,27 +26,26 @@ func chatQuestions(dir string) client.Command {
 // showWaiting shows the only one in full and lists several. Answers are not
 // taken: the picker is the agent's.
 func showWaiting(store *pending.Store, args []string, s streams) error {
-	action, name := "", ""
+	o := questionsOptions{}
 	if len(args) > 0 {
-		action = args[0]
+		o.action = args[0]
 	}
 	if len(args) > 1 {
-		name = args[1]
+		o.name = args[1]
 	}
 	switch {
 	case len(args) > 2:
 		return usagef("expected /questions, /questions show ID or /questions clear [ID]")
-	case action == "show":
-		return showQuestions(store, name, s)
-	case action == "clear":
-		return clearQuestions(store, questionsOptions{name: name, all: name == ""}, s)
-	case action == "answer":
-		return usagef("run acp-bridge questions answer %s in another terminal: this one is the agent's", name)
-	case action != "":
-		return usagef("unknown action %q: expected show or clear", action)
+	case o.action == "answer":
+		return usagef("run acp-bridge questions answer %s in another terminal: this one is the agent's", o.name)
+	case o.action == "":
+		o.action = "list"
+		if all, err := store.List(); err == nil && len(all) == 1 {
+			o.action, o.name = "show", all[0].ID
+		}
+	case o.action != "show" && o.action != "clear":
+		return usagef("unknown action %q: expected show or clear", o.action)
 	}
-	if all, err := store.List(); err == nil && len(all) == 1 {
-		return showQuestions(store, all[0].ID, s)
-	}
-	return listQuestions(store, s)
+	o.all = o.action == "clear" && o.name == ""
+	return o.run(context.Background(), files{store}, s)
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/acp-bridge/acp-bridge/internal/clientcheck"
+	"github.com/acp-bridge/acp-bridge/internal/scripted"
 )
 
 // checkClientCommand is an agent that checks the client that starts it.
@@ -17,6 +17,6 @@ func checkClientCommand(fs *flagSet) runner {
 		}
 		ctx, stop := endSignals(ctx)
 		defer stop()
-		return clientcheck.Serve(ctx, s.in, s.out, clientcheck.Options{Version: version()})
+		return scripted.ServeCheck(ctx, s.in, s.out, scripted.CheckOptions{Version: version()})
 	}
 }

@@ -74,6 +74,19 @@ func talking() []cli.Command {
 	terminal := []string{"TERM", "NO_COLOR"}
 	state := append([]string{"XDG_STATE_HOME", "USER"}, terminal...)
 	return []cli.Command{{
+		Name: "up", Summary: "answer Claude Code from your phone: hub, hooks and QR code",
+		About: "Start a hub in the background, for this machine and for phones on its network, let Claude Code in any terminal ask there, too, and show a QR code that adds a phone. " +
+			"What is there already stays as it is: a hub that runs is only opened to the network, and hooks of another hub are left alone. It can be run again at any time, for another code. " +
+			"acp-bridge down undoes what it did.",
+		Examples: []cli.Example{{Line: "acp-bridge up"}, {Line: "acp-bridge down", What: "undo it"}},
+		Env:      []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"}, Make: does(upCommand),
+	}, {
+		Name: "down", Beside: "up", Summary: "undo acp-bridge up",
+		About: "Stop the hub that acp-bridge up has started, or close the one that it has opened to the network, and remove the hooks that it has installed. Whatever was there before stays. " +
+			"Questions, answers and devices are kept for the next time.",
+		Examples: []cli.Example{{Line: "acp-bridge down"}},
+		Env:      []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"}, Make: does(downCommand),
+	}, {
 		Name: "demo", Summary: "see it work: a scripted agent asks you questions",
 		About: "A scripted agent asks three questions over a real ACP connection and tells you what it received. It needs no account and no network. " +
 			"With --stdio it is only the agent, to be started by an editor.",
@@ -88,6 +101,7 @@ func talking() []cli.Command {
 		Name: "chat", Args: "-- AGENT [ARGUMENTS]", Summary: "talk to any ACP agent in the terminal",
 		About: "Start an agent that speaks ACP and talk to it. Its questions, forms and permission requests appear in the picker. " +
 			"Ctrl+C cancels a turn, pressing it twice quits; /help shows the keys. " +
+			"Lines piped into it are prompts; a line that is there before a question is never its answer, unless --answers - says that the lines are answers, too. " +
 			"With -p, run one turn without a terminal: questions are answered by --answers, at a hub, or in a file (exit code 4), and running the same command again goes on from there. " +
 			"Exit code: 0 done, 1 failed, 2 bad input, 3 cancelled, 4 pending.",
 		Examples: []cli.Example{
@@ -99,10 +113,12 @@ func talking() []cli.Command {
 		},
 		Env: append([]string{hubEnv, tokenEnv}, state...), Make: does(chatCommand),
 	}, {
-		Name: "ask", Args: "[FILE]", Summary: "ask a call's questions in the terminal and print its result",
-		About: "Ask the questions of any agent's call and print the call's result. Without a terminal they wait in a file: see acp-bridge questions. " +
+		Name: "ask", Args: "[FILE]", Other: []string{"QUESTION OPTION…"}, Summary: "ask a question, or a call's questions, and print the result",
+		About: "Ask a question with these options, or the questions of any agent's call, and print the result: as the call's agent wants it, or with --print answer the answer alone. " +
+			"Without a terminal they wait in a file: see acp-bridge questions. " +
 			"Exit code: 0 answered, 1 failed, 2 bad input, 3 cancelled, 4 pending.",
 		Examples: []cli.Example{
+			{Line: "acp-bridge ask 'Deploy?' Yes No --print answer", What: "in a script"},
 			{Line: "acp-bridge ask call.json"},
 			{Line: `echo '{"question":"Go on?","options":["Yes","No"]}' | acp-bridge ask`},
 			{Line: "acp-bridge ask --answers '[2]' call.json", What: "answered in advance, with the second option"},
@@ -119,15 +135,15 @@ func talking() []cli.Command {
 			"settled, and answers that have not reached their agent yet.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge questions"},
-			{Line: "acp-bridge questions answer 8cbd", What: "the first letters of an id are enough"},
-			{Line: "acp-bridge questions answer --answers '[\"Yes\"]'", What: "the only open one"},
+			{Line: "acp-bridge questions answer 8cbdqwer", What: "the first eight letters of an id are enough"},
+			{Line: `acp-bridge questions answer --answers '{"Go on?":"Yes"}'`, What: "the open one with that text"},
 			{Line: "acp-bridge questions clear --all"},
 			{Line: "acp-bridge questions answer --hub http://127.0.0.1:7717", What: "one that is open at a hub"},
 			{Line: "acp-bridge questions history --since 24h --text database", What: "what was settled there"},
 		},
 		Env: append([]string{hubEnv, tokenEnv}, state...), Words: questionsActions, Make: does(questionsCommand),
 	}, {
-		Name: "rpc", Summary: "answer pi's and Opal's requests on stdin and stdout",
+		Name: "rpc", Beside: "mcp", Summary: "answer pi's and Opal's requests on stdin and stdout",
 		About: "Read requests from stdin, one JSON object per line: pi's ask_user_request and Opal's client/ask_user. Ask them in the terminal, one at a time, " +
 			"and write the responses to stdout. Without a terminal, each waits in a file until it is answered: see acp-bridge questions. " +
 			"With --answers nobody is asked: each question takes the next entry, or the one under its text, and a request without an entry fails. " +
@@ -140,14 +156,14 @@ func talking() []cli.Command {
 		Name: "proxy", Args: "-- AGENT [ARGUMENTS]", Summary: "run any ACP agent in an editor, questions included",
 		About: "Stand between an editor and any ACP agent. Everything passes through unchanged except the agent's questions, which are asked the way acp-bridge asks those of Claude Code. " +
 			"Agents that cannot ask get a tool for it. acp-bridge doctor --agents lists what is known about each agent. One that is not listed gets forms, and its vendor's questions are recognised by their shape; " +
-			"--tool gives any agent our tool. OpenCode and Kilo are answered through their HTTP API, which is out of reach with --chain or when something else starts the agent.",
+			"--tool gives any agent our tool. OpenCode and Kilo are answered through their HTTP API, which is out of reach with --chain or when something else starts the agent. OpenCode 2 has no such API: its permissions work, and its questions where it asks with forms.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge proxy -- gemini --acp", What: "what the editor starts"},
 			{Line: "acp-bridge doctor --editor zed --agent gemini", What: "the editor settings for it"},
 		},
 		Env: []string{"ACP_BRIDGE_ASK", hubEnv, tokenEnv}, Make: does(proxyCommand),
 	}, {
-		Name: "mcp", Summary: "a question tool for any MCP client, over stdio or HTTP",
+		Name: "mcp", Together: "a question tool for MCP clients; answer pi and Opal", Summary: "a question tool for any MCP client, over stdio or HTTP",
 		About: "An MCP server with one tool, ask_the_user, for agents that cannot ask. It asks through the client's own forms if there are any, otherwise " +
 			"through files: see acp-bridge questions. A call that waits longer than --limit returns a ticket, and the question stays open. " +
 			`Settings of most clients: {"mcpServers": {"acp-bridge": {"command": "acp-bridge", "args": ["mcp"]}}}. ` +
@@ -167,14 +183,16 @@ func talking() []cli.Command {
 		Examples: []cli.Example{{Line: "acp-bridge hub"}, {Line: "acp-bridge demo --hub http://127.0.0.1:7717", What: "something to answer"}},
 		Env:      []string{"XDG_STATE_HOME"}, Make: does(hubCommand),
 	}, {
-		Name: "hook", Args: "install [AGENT]", Other: []string{"remove [AGENT]"}, Summary: "answer an agent in a plain terminal at a hub, too",
-		About: "Use Claude Code's hooks to send everything that a claude in any terminal asks (questions, plans, permissions, forms) to a hub as well. The dialog in the terminal stays, " +
-			"and the first answer counts. install creates a device at the hub that can do nothing else, and a Claude Code plugin (claude plugin list shows it); your own hooks are not touched. " +
-			"remove takes both away. While the hub is down, Claude Code behaves as if there were no hook. Without an argument, this is what Claude Code runs for each event. " +
-			"AGENT is claude (the default), opencode, kilo, qwen, gemini, copilot, kimi or grok. OpenCode and Kilo get a plugin of one file for their questions and permissions, including those of sub-agents; it runs acp-bridge hook AGENT. " +
-			"Qwen Code, Gemini CLI and Copilot CLI get a hook. It runs before their dialog, and the terminal shows nothing while it waits, so it asks at the hub only between acp-bridge away and acp-bridge back. " +
-			"A question comes back to their models as a refusal with your answer in words; a hook of Gemini can allow nothing, so its permissions stay in the terminal. " +
-			"The hooks of Kimi Code and Grok Build cannot answer anything: whoever is notified by the hub learns that the agent waits in its terminal.",
+		Name: "hook", Args: "install [AGENT]", Other: []string{"remove [AGENT]"}, Summary: "answer any terminal agent from the hub",
+		About: "Send what an agent in any of your terminals asks to a hub as well. install creates a device at the hub that can do nothing else, and installs what AGENT needs; " +
+			"your own hooks are not touched. remove takes both away. While the hub is down, the agent behaves as if there were no hook. Without an argument, this is what Claude Code runs for each event.",
+		Table: []cli.Example{
+			{Line: "claude", What: "the default: a plugin (claude plugin list shows it) for questions, plans, permissions and forms. The dialog in the terminal stays, and the first answer counts."},
+			{Line: "opencode, kilo", What: "a plugin of one file, which runs acp-bridge hook AGENT, for questions and permissions, including those of sub-agents. The dialog in the terminal stays, and the first answer counts. OpenCode 2 refuses the plugin and asks in its terminal alone: install says so."},
+			{Line: "qwen, copilot", What: "a hook, which asks at the hub only between acp-bridge away and acp-bridge back, because the terminal shows nothing while it waits. A question comes back to the model as a refusal with your answer in words."},
+			{Line: "gemini", What: "the same for questions. A hook cannot allow anything, so permissions stay in the terminal. Google serves Gemini CLI to companies and API keys only."},
+			{Line: "kimi, grok", What: "a hook that cannot answer anything: whoever is notified by the hub learns that the agent waits in its terminal."},
+		},
 		Examples: []cli.Example{
 			{Line: "acp-bridge hook install", What: "with the hub on this machine"},
 			{Line: "acp-bridge hook install --hub https://hub.example --hub-token-file token", What: "with a hub elsewhere"},
@@ -186,7 +204,7 @@ func talking() []cli.Command {
 		},
 		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME", "XDG_CONFIG_HOME", "QWEN_HOME", "COPILOT_HOME", "KIMI_CODE_HOME", "GROK_HOME", "ACP_BRIDGE_ASKS", "CLAUDE_PID"}, Words: hookActions, Make: does(hookCommand),
 	}, {
-		Name: "watch", Beside: "hook", Args: "codex", Summary: "answer every codex in a plain terminal at a hub, too",
+		Name: "watch", Beside: "hook", Args: "codex", Summary: "answer Codex in any terminal from a hub as well",
 		About: "Send what Codex asks in any of your terminals, approvals and questions, to a hub as well, until Ctrl+C. The dialog in the terminal stays, and the first answer counts. " +
 			"Nothing is installed: codex opens a control socket for all its sessions, and this is a second client of it. A hub on this machine does the same by itself. " +
 			"The socket is experimental: a version of Codex that is not known here is reported in one line and left alone.",
@@ -196,13 +214,13 @@ func talking() []cli.Command {
 		},
 		Env: []string{"CODEX_HOME", hubEnv, tokenEnv, "XDG_STATE_HOME"}, Words: watched, Make: does(watchCommand),
 	}, {
-		Name: "away", Beside: "hook", Summary: "you leave the terminal: hooks wait for the hub",
+		Name: "away", Together: "let terminals wait for the hub while you are out", Summary: "let terminals wait for the hub while you are out",
 		About: "Tell a hub that nobody is at the terminal. While a hook waits for an answer to a background sub-agent or an MCP server, Claude Code shows nothing in the terminal, so hooks normally wait only a few seconds. " +
 			"While you are away they wait until somebody answers at the hub. Qwen Code, Copilot CLI and Gemini CLI show nothing while any hook waits: they ask at the hub only while you are away. Everything else can be answered in both places anyway.",
 		Examples: []cli.Example{{Line: "acp-bridge away"}, {Line: "acp-bridge back"}},
 		Env:      []string{hubEnv, tokenEnv, "XDG_STATE_HOME"}, Make: does(awayCommand(true)),
 	}, {
-		Name: "back", Beside: "hook", Summary: "you are at the terminal again",
+		Name: "back", Beside: "away", Summary: "you are at the terminal again",
 		About:    "Tell a hub that somebody is at the terminal again (see acp-bridge away). Hooks that are waiting hand over to the terminal at once.",
 		Examples: []cli.Example{{Line: "acp-bridge back"}},
 		Env:      []string{hubEnv, tokenEnv, "XDG_STATE_HOME"}, Make: does(awayCommand(false)),

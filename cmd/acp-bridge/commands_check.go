@@ -10,13 +10,13 @@ func checking() []cli.Command {
 	claude := []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE"}
 	return []cli.Command{{
 		Name: "convert", Args: "[FILE]", Summary: "turn a call into ACP requests, or replies into its result",
-		About: "Turn a question call into what an ACP client gets, or into another agent's call (--to claude); anything that gets lost on the way is reported on stderr. " +
-			"With --reply, turn what came back into the result for the agent that asked.",
+		About: "Turn a question call into what an ACP client gets, or into Claude Code's call (--to claude); anything that gets lost on the way is reported on stderr. " +
+			"With --reply, turn what the client replied into the result for the agent that asked.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge convert call.json", What: "the permission requests"},
 			{Line: "acp-bridge convert --to form call.json", What: "the form"},
 			{Line: "acp-bridge convert --reply replies.json call.json", What: "the result"},
-			{Line: "acp-bridge convert --from pi --to claude call.json", What: "one agent's call as another's"},
+			{Line: "acp-bridge convert --from pi --to claude call.json", What: "one agent's call as Claude Code's"},
 		},
 		Make: does(convertCommand),
 	}, {
@@ -34,13 +34,13 @@ func checking() []cli.Command {
 		},
 		Make: does(renderCommand),
 	}, {
-		Name: "login", Summary: "log in to Claude Code; editors run it in their terminal",
+		Name: "login", Beside: "doctor", Summary: "log in to Claude Code; editors run it in their terminal",
 		About:    "Hand the terminal over to Claude Code's own login.",
 		Examples: []cli.Example{{Line: "acp-bridge login", What: "with a Claude plan"}, {Line: "acp-bridge login --console", What: "with an account billed by usage"}},
 		Env:      claude, Make: does(loginCommand),
 	}, {
-		Name: "doctor", Summary: "check the set-up; print an editor's settings (--editor zed)",
-		About: "Check the whole set-up, including the hub in ACP_BRIDGE_HUB, and say how to fix what is wrong. With --editor, print that editor's settings instead, with the flags given here. " +
+		Name: "doctor", Together: "check the set-up, print an editor's settings; log in", Summary: "check the set-up; print an editor's settings (--editor zed)",
+		About: "Check the whole set-up, including this machine's hub, or the one in ACP_BRIDGE_HUB, and say how to fix what is wrong. With --editor, print that editor's settings instead, with the flags given here. " +
 			"Exit code: 0 if all is well, 1 if something is wrong.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge doctor"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,9 +35,9 @@ func convertCommand(fs *flagSet) runner {
 	fs.StringVar(&o.toolCall, "tool-call", "", "tool call `id` in the requests")
 	dialectFlag(fs, &o.dialect, "dialect")
 	dialectFlag(fs, &o.dialect, "from")
-	fs.StringVar(&o.to, "to", "permission", "`target`: permission and form are ACP requests, dialects are agents' calls")
-	fs.StringVar(&o.reply, "reply", "", "`file` with the client's replies, or with the result of the other agent's call")
-	fs.Values("to", append([]string{"permission", "form"}, dialect.IDs()...)...)
+	fs.StringVar(&o.to, "to", "permission", "`target`: permission and form are ACP requests, claude is Claude Code's call")
+	fs.StringVar(&o.reply, "reply", "", "`file` with the client's replies")
+	fs.Values("to", targets...)
 	return func(ctx context.Context, args []string, s streams) (err error) {
 		if o.file, err = fs.ParseFile(args); err != nil {
 			return err
@@ -47,6 +48,9 @@ func convertCommand(fs *flagSet) runner {
 		return o.run(ctx, s)
 	}
 }
+
+// targets are what a call can be turned into.
+var targets = []string{"permission", "form", "claude"}
 
 // dialectFlag is the flag for the dialect of a call, under the names it has.
 func dialectFlag(fs *flagSet, p *string, name string) {
@@ -59,9 +63,11 @@ func dialectFlag(fs *flagSet, p *string, name string) {
 }
 
 func (o convertOptions) run(ctx context.Context, s streams) error {
-	other := slices.Contains(dialect.IDs(), o.to)
-	if o.to != "permission" && o.to != "form" && !other {
-		return misused("--to must be permission, form or a dialect (%s), got %q%s", strings.Join(dialect.IDs(), ", "), o.to, didYouMean(o.to, dialect.IDs()))
+	if !slices.Contains(targets, o.to) {
+		return misused("--to must be permission, form or claude, got %q%s", o.to, didYouMean(o.to, targets))
+	}
+	if o.to == "claude" && o.reply != "" {
+		return misused("--reply takes what an ACP client replies, and needs --to permission or --to form")
 	}
 	if o.reply == "-" && (o.file == "" || o.file == "-") {
 		return misused("stdin cannot hold both the call and the replies")
@@ -70,8 +76,8 @@ func (o convertOptions) run(ctx context.Context, s streams) error {
 	switch {
 	case err != nil:
 		return err
-	case other:
-		return translate(req, o, s)
+	case o.to == "claude":
+		return printClaudeCall(req.Call, s)
 	case o.reply != "":
 		return convertReplies(ctx, req, o, s)
 	}
@@ -83,8 +89,8 @@ func readCall(o convertOptions, s streams) (dialect.Request, error) {
 	if err != nil {
 		return req, err
 	}
-	req.Call.Session = firstOf(o.session, req.Call.Session, defaultSession)
-	req.Call.ID = firstOf(o.toolCall, req.Call.ID, defaultToolCall)
+	req.Call.Session = cmp.Or(o.session, req.Call.Session, defaultSession)
+	req.Call.ID = cmp.Or(o.toolCall, req.Call.ID, defaultToolCall)
 	return req, nil
 }
 
@@ -107,15 +113,6 @@ func decodeFile(file, name string, s streams) (dialect.Request, error) {
 	return req, nil
 }
 
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
 // printRequests prints what a client gets first: one form, or the first round
 // of each question.
 func printRequests(c convert.Call, to string, s streams) error {
@@ -128,6 +125,19 @@ func printRequests(c convert.Call, to string, s streams) error {
 		}
 	}
 	return nil
+}
+
+// printClaudeCall prints the call as Claude Code's, and says what gets lost.
+func printClaudeCall(c convert.Call, s streams) error {
+	document, lost, err := dialect.ClaudeCall(c)
+	if err != nil {
+		return err
+	}
+	for _, what := range lost {
+		fmt.Fprintf(s.err, "acp-bridge convert: %s\n", what)
+	}
+	_, err = fmt.Fprintf(s.out, "%s\n", document)
+	return err
 }
 
 // printJSON prints a line for programs, and indents it for people.

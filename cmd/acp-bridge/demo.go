@@ -11,7 +11,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
-	"github.com/acp-bridge/acp-bridge/internal/demo"
+	"github.com/acp-bridge/acp-bridge/internal/scripted"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
@@ -54,7 +54,7 @@ func (o *demoOptions) run(ctx context.Context, s streams) error {
 		}
 		open := new(desk.Desk)
 		defer o.hub.link(open, "acp-bridge demo", hubLogger("demo", s))()
-		return demo.Serve(ctx, s.in, s.out, demo.Options{Version: version(), Desk: open})
+		return scripted.ServeDemo(ctx, s.in, s.out, scripted.DemoOptions{Version: version(), Desk: open})
 	}
 	if err := o.answered(s); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (o *demoOptions) answered(s streams) error {
 		}
 		return nil
 	}
-	outcome, err := o.answers.outcome(demo.Call(), data, s.err)
+	outcome, err := o.answers.outcome(scripted.DemoCall(), data, s.err)
 	if err != nil {
 		return err
 	}
@@ -108,11 +108,11 @@ func playDemo(ctx context.Context, demoed demoOptions, s streams) error {
 		o.Desk = new(desk.Desk)
 		defer demoed.hub.link(o.Desk, "acp-bridge demo", hubLogger("demo", s))()
 	}
-	o.Prompt, o.Once = demo.Prompt, true
+	o.Prompt, o.Once = scripted.DemoPrompt, true
 	agentIn, toAgent := io.Pipe()
 	fromAgent, agentOut := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- demo.Serve(ctx, agentIn, agentOut, demo.Options{Version: version()}) }()
+	go func() { ended <- scripted.ServeDemo(ctx, agentIn, agentOut, scripted.DemoOptions{Version: version()}) }()
 	err = client.Run(ctx, fromAgent, toAgent, o)
 	_ = toAgent.Close()
 	_ = fromAgent.Close()

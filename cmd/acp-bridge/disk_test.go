@@ -111,7 +111,7 @@ func (d *disk) lives() {
 	require.Len(d, d.content(), 1)
 
 	d.broken()
-	fails("", "questions", "answer", "--answers", `["b"]`)
+	fails("", "questions", "answer", "--answers", `{"One?":"b"}`)
 	fails(secondCall, "ask", "--headless")
 	stdout, stderr, code := d.run(piRequest, "rpc", "--headless")
 	require.Equal(d, 0, code, stderr)
@@ -121,7 +121,7 @@ func (d *disk) lives() {
 	require.Len(d, d.content(), 1)
 
 	d.mended()
-	stdout, stderr, code = d.run("", "questions", "answer", "--answers", `["b"]`)
+	stdout, stderr, code = d.run("", "questions", "answer", "--answers", `{"One?":"b"}`)
 	require.Equal(d, 0, code, stderr)
 	require.Contains(d, stdout, "Answered")
 
@@ -179,7 +179,7 @@ func TestStdoutIsFull(t *testing.T) {
 		return run(t.Context(), []string{"ask", "--headless"}, strings.NewReader(firstCall), out, &stderr)
 	}
 	require.Equal(t, 4, ask(&stdout))
-	require.Equal(t, 0, run(t.Context(), []string{"questions", "answer", "--answers", `["b"]`}, nil, &stdout, &stderr))
+	require.Equal(t, 0, run(t.Context(), []string{"questions", "answer", "--answers", `{"One?":"b"}`}, nil, &stdout, &stderr))
 	stderr.Reset()
 	require.Equal(t, 1, ask(full))
 	require.Contains(t, stderr.String(), "no space left on device")

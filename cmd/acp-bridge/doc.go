@@ -24,12 +24,21 @@
 //     TestMCPServersAreNotOnTheCommandLine`, `internal/claude/backend
 //     TestMetaHidesSecrets`.
 //   - What is meant for acp-bridge only, such as a hub's token, reaches no program
-//     that it starts, and a token that was found rather than given goes only to the
-//     hub that issued it: `internal/child TestEnvironment`, `internal/child
-//     TestEveryChildHasItsEnvironmentFromHere`, `internal/hub/hublink
-//     TestTokenGoesToItsHubOnly`.
+//     that it starts: `internal/proc TestEnvironment`, `internal/proc
+//     TestEveryChildHasItsEnvironmentFromHere`.
+//   - A hub's token, whether it was named or found, goes only to a hub that has
+//     proven that it knows it, and only that hub's answers count. By https the
+//     certificate is the proof; over http, which is for this machine alone, each
+//     connection begins with one: `internal/hub/hublink TestTokenGoesToItsHubOnly`,
+//     `internal/hub/hublink TestACertificateIsTheProof`, `cmd/acp-bridge
+//     TestWhoeverListensGetsNoToken`. Not covered: a token that somebody made up and
+//     that can be guessed. Who listens in the hub's place can try guesses on what a
+//     client sends first; use the tokens that the hub makes.
+//   - Who may no longer look, because a device was removed or its login ended, is
+//     sent nothing more, in the middle of a stream or a list, too:
+//     `internal/hub/web TestNothingMoreIsToldToWhoIsGone`.
 //   - Nothing that acp-bridge starts outlives it, even if it is killed:
-//     `internal/child TestParentIsKilled`, `internal/child TestDetachedCommands`,
+//     `internal/proc TestParentIsKilled`, `internal/proc TestDetachedCommands`,
 //     `cmd/acp-bridge TestKilledLeavesNobody`.
 //   - A running command's output is read from its own file and no other, whatever
 //     the CLI calls it, and the only escape sequences that reach an editor's
@@ -62,10 +71,10 @@
 //   - No answer is lost or made up when the CLI or the editor dies, freezes,
 //     stalls, closes one pipe or sends garbage, at any step of a question and on
 //     every way of asking: `internal/claude/backend TestFaults`,
-//     `internal/claude/backend TestSoak`, `internal/claude/backend
+//     `cmd/tools/measure/soak TestSoak`, `internal/claude/backend
 //     TestPanicIsOfOneSession`. In a run of 100,200 questions with 31,950 faults
-//     (2026-11-15, 6 minutes on a machine with two cores) none was: `go test
-//     ./internal/claude/backend -run TestSoak -v -soak.questions 100000 -soak.seed
+//     (2026-11-15, 6 minutes on a machine with two cores) none was: `go -C
+//     cmd/tools test ./measure/soak -run TestSoak -v -soak.questions 100000 -soak.seed
 //     20261115 -timeout 60m`. For ten minutes of it: `-soak 10m -timeout 20m`. For
 //     each fault ten times, and the heavy ones at every step: `ACP_BRIDGE_FAULTS=10
 //     go test ./internal/claude/backend -run TestFaults -timeout 60m`.

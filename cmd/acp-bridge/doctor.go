@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,9 +19,10 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/child"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // finding is one thing that the doctor looked at.
@@ -104,15 +106,28 @@ func checkedFlags(ctx context.Context, explicit string) ([]string, error) {
 	return []string{"--claude", path}, nil
 }
 
-// ownPath is how an editor starts this program.
+// ownPath is how an editor starts this program: as it is found, or itself where npm's
+// launcher is found, which would stay beside it with a node.
 func ownPath() string {
-	if found, err := exec.LookPath("acp-bridge"); err == nil {
+	found, err := exec.LookPath("acp-bridge")
+	if err == nil && !isScript(found) {
 		return found
 	}
 	if self, err := os.Executable(); err == nil {
 		return self
 	}
-	return "acp-bridge"
+	return cmp.Or(found, "acp-bridge")
+}
+
+func isScript(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var start [2]byte
+	_, _ = io.ReadFull(f, start[:])
+	return string(start[:]) == "#!" || strings.EqualFold(filepath.Ext(name), ".cmd")
 }
 
 // claudeTime is how long Claude Code may take to say something of itself, or to change
@@ -137,26 +152,39 @@ func examine(ctx context.Context, explicit string) []finding {
 	findings = append(append(findings, examineHooks(ctx, found)...), examineTerminals(ctx)...)
 	if address := os.Getenv(hubEnv); address != "" {
 		findings = append(findings, examineHub(ctx, address))
+	} else {
+		findings = append(findings, examineOwnHub(ctx))
 	}
 	return append(findings,
 		examineFolder("sessions of Claude Code", transcript.ConfigDir(os.Getenv)),
 		examineFolder("temporary files", os.TempDir()))
 }
 
-// examineHub looks whether questions can be put to the hub that is configured. A
-// conversation that is not there is a reply of one that takes the token.
+// examineOwnHub says whether a hub of this user runs here. None has to.
+func examineOwnHub(ctx context.Context) finding {
+	f := finding{What: "hub", OK: true, Found: "none runs on this machine; acp-bridge up starts one"}
+	if h, err := runningHub(ctx); err == nil {
+		f.Found = "runs at " + h.address
+		if h.lan {
+			f.Found += "; phones on this network reach it"
+		}
+	}
+	return f
+}
+
+// examineHub looks whether questions can be put to the hub that is configured.
 func examineHub(ctx context.Context, address string) finding {
 	h := hubFlags{address: address}
 	err := h.check(0)
 	if err == nil {
-		err = h.call(ctx, http.MethodGet, "/conversations/acp-bridge-doctor", nil, nil)
+		err = there(h.call(ctx, http.MethodGet, probed, nil, nil))
 	}
-	var said hubError
+	var said hublink.ReplyError
 	switch ok := errors.As(err, &said); {
-	case err == nil, ok && said.status == http.StatusNotFound:
+	case err == nil:
 		return finding{What: "hub", OK: true, Found: clean.Line(address) + " takes the token"}
-	case ok && (said.status == http.StatusUnauthorized || said.status == http.StatusForbidden):
-		return finding{"hub", false, clean.Line(address) + " refuses the token: " + clean.Line(said.text), "make one with `acp-bridge-hub device add NAME --can ask`, and put it into " + tokenEnv}
+	case ok && (said.Status == http.StatusUnauthorized || said.Status == http.StatusForbidden):
+		return finding{"hub", false, clean.Line(address) + " refuses the token: " + said.Error(), "make one with `acp-bridge-hub device add NAME --can ask`, and put it into " + tokenEnv}
 	}
 	return finding{"hub", false, clean.Line(oneLine(err)), "start it with `acp-bridge hub`, or correct " + hubEnv + " (" + clean.Line(address) + ")"}
 }
@@ -174,7 +202,7 @@ func notFound(err error) string {
 
 func examineVersion(ctx context.Context, path string) finding {
 	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env = child.Environ(nil)
+	cmd.Env = proc.Environ(nil)
 	out, err := cmd.Output()
 	text := clean.Line(string(out))
 	switch {

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/scripted"
 )
 
 // ARCHITECTURE.md names packages and functions that there are.
@@ -75,4 +78,70 @@ func glob(t *testing.T, pattern string) []string {
 	files, err := filepath.Glob(pattern)
 	require.NoError(t, err)
 	return files
+}
+
+// The README is read in five minutes, and where it sends its reader there is
+// something: a command, a topic of the help, a flag, a package.
+func TestReadme(t *testing.T) {
+	text := readme(t)
+	require.Less(t, len(strings.Fields(text)), 1600, "words; move what is long into a help text or a package comment")
+	require.Contains(t, text, indent(ask.Message(scripted.DemoCall().Questions[0], nil)+"\n"), "the question as a message")
+
+	sent := 0
+	for _, m := range regexp.MustCompile("acp-bridge help ([a-z-]+)").FindAllStringSubmatch(text, -1) {
+		code, _, stderr := execute(t, nil, "help", m[1])
+		require.Equal(t, exitOK, code, stderr)
+		sent++
+	}
+	for _, m := range regexp.MustCompile("`acp-bridge ([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {
+		require.Contains(t, append(program().Names(), "help"), m[1])
+	}
+	for _, m := range regexp.MustCompile("(?:`|\\s)--([a-z][a-z-]+)").FindAllStringSubmatch(text, -1) {
+		require.True(t, isFlag(m[1]) || m[1] == "model" || m[1] == "lan", "--%s", m[1]) // those of Claude Code, and of the hub
+	}
+	for _, m := range regexp.MustCompile(`go (?:-C ([a-z/]+) )?(?:doc|run) \./([a-z/-]+)`).FindAllStringSubmatch(text, -1) {
+		_, err := os.Stat("../../" + m[1] + "/" + m[2])
+		require.NoError(t, err)
+		sent++
+	}
+	for _, m := range regexp.MustCompile(`(?:srcset|src)="([^"]+)"|\]\(([^):]+)\)`).FindAllStringSubmatch(text, -1) {
+		require.FileExists(t, "../../"+m[1]+m[2])
+	}
+	require.Greater(t, sent, 10, "places that the README names")
+}
+
+// The README's numbers are those that were measured: the benchmark's table and the
+// hub's have them, to the letter.
+func TestReadmeNumbers(t *testing.T) {
+	measured := map[string][]string{}
+	for line := range strings.Lines(document(t, "cmd/tools/bench/doc.go")) {
+		if row, ok := strings.CutPrefix(line, "//\t| "); ok {
+			cells := strings.Split(row, "|")
+			measured[strings.TrimSpace(cells[0])] = cells
+		}
+	}
+	columns := measured[""]
+	require.Equal(t, []string{" acp-bridge ", " claude-agent-acp "}, []string{columns[3], columns[5]})
+	compared := 0
+	for line := range strings.Lines(readme(t)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if !strings.HasPrefix(line, "| ") || len(cells) != 3 || !strings.ContainsAny(cells[1], "0123456789") {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimSpace(cells[0]), " (")
+		row := measured[name]
+		require.NotNil(t, row, "the benchmark has no line %q", name)
+		require.Equal(t, []string{row[3], row[5]}, cells[1:], name)
+		compared++
+	}
+	require.GreaterOrEqual(t, compared, 4)
+	load := regexp.MustCompile(`([\d,]+) answers a second`).FindStringSubmatch(strings.ReplaceAll(readme(t), "\n", " "))
+	require.NotNil(t, load)
+	found := false
+	for _, file := range glob(t, "../../internal/hub/*.go") {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		found = found || strings.Contains(string(data), "| "+load[1]+" |")
+	}
+	require.True(t, found, "%s answers a second are not in the comment of internal/hub", load[1])
 }

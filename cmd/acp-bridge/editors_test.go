@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -24,6 +27,25 @@ func TestEditorSettingsQuoteThePath(t *testing.T) {
 }
 
 // Flags that were checked are in the settings.
+// Node stays beside what npm's launcher starts: an editor starts the program itself.
+func TestOwnPathIsNoLauncher(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("programs have another name there")
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for text, launcher := range map[string]bool{"#!/usr/bin/env node\n": true, "\x7fELF": false} {
+		dir := t.TempDir()
+		there := filepath.Join(dir, "acp-bridge")
+		require.NoError(t, os.WriteFile(there, []byte(text), 0o700))
+		t.Setenv("PATH", dir)
+		if launcher {
+			there = self
+		}
+		require.Equal(t, there, ownPath())
+	}
+}
+
 func TestEditorSettingsCarryFlags(t *testing.T) {
 	for _, e := range editors {
 		got := e.with("/bin/acp-bridge", "--claude", `/my "tools"/claude`)

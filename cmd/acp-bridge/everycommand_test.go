@@ -28,7 +28,7 @@ import (
 // the help, also of the hub's, and what stands in the README and in SECURITY.md.
 func shownCommands(t *testing.T) (lines []string) {
 	lines = clitest.Commands(program(), append(clitest.Texts(program()), document(t, "cmd/acp-bridge-hub/operate.txt"),
-		document(t, "cmd/acp-bridge-hub/load.txt"), document(t, "cmd/acp-bridge-hub/api/api.txt"))...)
+		document(t, "cmd/acp-bridge-hub/api/api.txt"))...)
 	require.Greater(t, len(lines), 10)
 	for _, c := range program().All() {
 		for _, e := range c.Examples {
@@ -56,14 +56,19 @@ var elsewhere = map[string]string{
 	"go run ./cmd/acp-bridge demo":                             "cmd/acp-bridge TestDemoByKeys",
 	"go run ./cmd/acp-bridge-hub":                              "cmd/acp-bridge-hub TestNoLink",
 	"go run ./cmd/acp-bridge demo --hub http://127.0.0.1:7717": "cmd/acp-bridge TestEveryCommandRuns", // as acp-bridge demo --hub
-	"go install ./cmd/acp-bridge ./cmd/acp-bridge-hub":         "cmd/acp-bridge-release TestInstallsFromAClone",
-	"go run ./cmd/acp-bridge-release":                          "cmd/acp-bridge-release TestUsage",
-	"go run ./cmd/acp-bridge-release --version v0.1.0":         "cmd/acp-bridge-release TestInstalls",
-	"go test ./...":           "cmd/acp-bridge TestEveryCommandRuns",
-	"go doc ./adapter":        "cmd/acp-bridge TestReadme",
-	"go doc ./cmd/acp-bridge": "cmd/acp-bridge TestReadme",
-	"acp-bridge watch codex":  "internal/watch/codex TestRealCodex",
-	"acp-bridge watch codex --hub https://hub.example --hub-token-file token": "internal/watch/codex TestRealCodex",
+	"go install ./cmd/acp-bridge ./cmd/acp-bridge-hub":         "cmd/tools/release TestInstallsFromAClone",
+	"go -C cmd/tools run ./release":                            "cmd/tools/release TestNewest",
+	"go -C cmd/tools run ./release --version v0.1.0":           "cmd/tools/release TestInstalls",
+	"go test ./...":               "cmd/acp-bridge TestEveryCommandRuns",
+	"go doc ./adapter":            "cmd/acp-bridge TestReadme",
+	"go doc ./cmd/acp-bridge":     "cmd/acp-bridge TestReadme",
+	"acp-bridge up":               "cmd/acp-bridge TestScripts",
+	"acp-bridge down":             "cmd/acp-bridge TestScripts",
+	"acp-bridge watch codex":      "cmd/tools/real/codex TestRealCodex",
+	"go doc ./internal/hub":       "cmd/acp-bridge TestReadme",
+	"go doc ./adapter/editor":     "cmd/acp-bridge TestReadme",
+	"go -C cmd/tools doc ./bench": "cmd/acp-bridge TestReadme",
+	"acp-bridge watch codex --hub https://hub.example --hub-token-file token": "cmd/tools/real/codex TestRealCodex",
 }
 
 // ends are those that do not end well without Claude Code, a terminal, or somebody
@@ -72,7 +77,8 @@ var ends = map[string]struct {
 	code int
 	says string
 }{
-	"acp-bridge ask call.json": {exitPending, "Which?"},
+	"acp-bridge ask call.json":                                             {exitPending, "Which?"},
+	"acp-bridge ask 'Deploy?' Yes No --print answer":                       {exitPending, "Deploy?"},
 	`echo '{"question":"Go on?","options":["Yes","No"]}' | acp-bridge ask`: {exitPending, "Go on?"},
 
 	"acp-bridge render": {exitUsage, "it ends too early"}, // reads a call
@@ -88,9 +94,9 @@ var ends = map[string]struct {
 	"acp-bridge login":           {exitFailed, "no model here"},
 	"acp-bridge login --console": {exitFailed, "no model here"},
 
-	"acp-bridge questions answer 8cbd":                        {exitUsage, "no such open questions"},
-	`acp-bridge questions answer --answers '["Yes"]'`:         {exitUsage, "no open questions"},
-	"acp-bridge questions answer --hub http://127.0.0.1:7717": {exitUsage, "no open questions"},
+	"acp-bridge questions answer 8cbdqwer":                     {exitUsage, "no open question"},
+	`acp-bridge questions answer --answers '{"Go on?":"Yes"}'`: {exitUsage, "no open questions"},
+	"acp-bridge questions answer --hub http://127.0.0.1:7717":  {exitUsage, "no open questions"},
 
 	"acp-bridge hook install --hub https://hub.example --hub-token-file token": {exitFailed, "hub.example"},
 	"acp-bridge hook remove": {exitUsage, "not installed"},

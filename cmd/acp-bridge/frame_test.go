@@ -38,7 +38,7 @@ func TestNothingIsWrittenIntoAFrame(t *testing.T) {
 			frame = frame[strings.Index(frame, rule):]
 			h.open()
 			h.stop()
-			screen := c.Sees("the hub cannot be used now")
+			screen := c.Sees("reach the hub")
 			require.NotContains(t, screen, "level=")
 			c.Sees(frame)
 			c.Sends(down)

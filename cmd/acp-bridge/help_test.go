@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,14 +26,14 @@ func TestHelp(t *testing.T) { clitest.Check(t, program()) }
 func TestTopics(t *testing.T) {
 	files, err := topicFiles.ReadDir("topics")
 	require.NoError(t, err)
-	require.Len(t, files, len(topics())+1, "and the folder of examples")
+	require.Len(t, files, len(topics()))
 	flags := regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
 	called := regexp.MustCompile(`acp-bridge ([a-z][a-z-]*) `)
 	for _, topic := range topics() {
 		if topic.Name != "agents" { // a table that has no other form
 			clitest.Fits(t, topic.Text)
 		}
-		if slices.Contains([]string{"claude", "agents", "security", "speed"}, topic.Name) {
+		if slices.Contains([]string{"claude", "agents", "security"}, topic.Name) {
 			continue // made of comments: they name other programs, too
 		}
 		for _, m := range flags.FindAllStringSubmatch(topic.Text, -1) {
@@ -114,7 +116,7 @@ func TestDidYouMean(t *testing.T) {
 
 func TestBashCompletion(t *testing.T) {
 	p := program()
-	require.Equal(t, []string{"demo", "doctor"}, clitest.Bash(t, p, "d"))
+	require.Equal(t, []string{"down", "demo", "doctor"}, clitest.Bash(t, p, "d"))
 	require.Equal(t, []string{"doctor"}, clitest.Bash(t, p, "help", "doc"))
 	require.Equal(t, []string{"trouble"}, clitest.Bash(t, p, "help", "tr"))
 	require.Empty(t, clitest.Bash(t, p, "tr"))
@@ -126,4 +128,44 @@ func TestBashCompletion(t *testing.T) {
 	require.Equal(t, []string{"call.json"}, clitest.Bash(t, p, "ask", "--answers-file", ""))
 	require.Empty(t, clitest.Bash(t, p, "chat", "--", ""))
 	require.Equal(t, []string{"-p"}, clitest.Bash(t, p, "chat", "-p"))
+}
+
+// What the comments of packages tell users is in the help, too.
+func TestManualWithoutACheckout(t *testing.T) {
+	written(t, "topics/claude.txt", "Claude Code: what editors may say; claude-agent-acp in comparison",
+		docPart{Dir: "../../internal/claude/backend", Heading: "Beside claude-agent-acp"},
+		docPart{Dir: "../../internal/claude/backend", Heading: "What an editor may say about a session"},
+		docPart{Dir: "../../internal/claude/backend", Heading: "Forms of MCP servers"})
+	written(t, "topics/agents.txt", "Other agents: versions that were run, and what came of it",
+		docPart{Dir: "../../adapter/proxy", Heading: "Agents that were run"},
+		docPart{Dir: "../../internal/watch", Heading: "In plain terminals"})
+	written(t, "topics/security.txt", "Security: what holds, and the test that shows it",
+		docPart{Dir: ".", Heading: "Security"})
+}
+
+// /questions shows what waits in the directory of the chat, and removes it.
+func TestChatQuestions(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	in := `{"name":"ask_user","input":{"questions":[{"question":"Which database?","options":["PostgreSQL","SQLite"]}]}}`
+	var out, errOut strings.Builder
+	require.Equal(t, exitPending, run(context.Background(), []string{"ask", "--headless"}, strings.NewReader(in), &out, &errOut))
+	questions := chatQuestions(".").Run
+	require.Contains(t, questions(""), "1. Which database?\n   1. PostgreSQL\n   2. SQLite\n   Answer: none yet")
+	require.Equal(t, questions("show"), questions(""))
+	require.Contains(t, questions("answer"), "in another terminal")
+	require.Contains(t, questions("drop"), `unknown action "drop"`)
+	require.Contains(t, questions("clear 123456"), "123456")
+	require.Contains(t, questions(""), "Which database?", "a wrong name removes nothing")
+	require.Contains(t, questions("clear"), "Removed: ")
+	require.Contains(t, questions(""), "No open questions.")
+}
+
+// Whoever reads what waits is told who asks, where, and whether anybody waits for it.
+func TestWhoAsksAtAHub(t *testing.T) {
+	q := hubQuestion{Agent: "Codex", Dir: "/p", Branch: "main", Machine: "box", Asked: time.Now()}
+	require.Regexp(t, `^Codex in /p \(main\) on box, .*, the agent waits$`, q.from())
+	q.State.Gone = true
+	require.Regexp(t, `, the agent is gone, but may come back$`, q.from())
+	require.Regexp(t, `^an agent in an unknown folder, `, (&hubQuestion{Asked: time.Now()}).from())
 }

@@ -1,18 +1,18 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -23,6 +23,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // hookedEnv is set for a Claude Code that acp-bridge runs itself: its questions are
@@ -48,9 +49,8 @@ type hookState struct {
 	Hub    string `json:"hub"`
 	Token  string `json:"token"`
 	Device string `json:"device,omitempty"` // that was made for it
-	// Prove is a file with the token of a hub of this machine. Whoever listens there
-	// has to know it: else anybody could allow things while the hub is down.
-	Prove string `json:"prove,omitempty"`
+	// Own says that it is the user's own hub on this machine, whose token was found.
+	Own bool `json:"own,omitempty"`
 	// Settings is the file that has the hooks; empty if they are a plugin.
 	Settings string `json:"settings,omitempty"`
 }
@@ -87,6 +87,15 @@ func writeState(name string, v any) error {
 	return writePrivate(file, data)
 }
 
+// removeState ends that.
+func removeState(name string) error {
+	file, err := stateFile(name)
+	if err != nil {
+		return err // the name is not that of our file
+	}
+	return os.Remove(file)
+}
+
 const hookStateName = "hook.json"
 
 func readHookState() (s hookState, err error) {
@@ -116,8 +125,8 @@ func runHook(ctx context.Context, s streams) error {
 	if err != nil {
 		return nil
 	}
-	h := &hookRun{state: state, event: e, name: life.Mint()}
-	if h.client, err = state.client(); err != nil {
+	h := &hookRun{event: e, name: life.Mint()}
+	if h.hub, err = state.caller(); err != nil {
 		return nil
 	}
 	if !e.Asks() {
@@ -130,7 +139,12 @@ func runHook(ctx context.Context, s streams) error {
 	if !<-answers {
 		return nil
 	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
 	reply, err := h.hold(ctx, hook.Name(data, h.name))
+	if ctx.Err() != nil || h.ended.Load() {
+		h.takeBack()
+	}
 	if err == nil && clean.ValidJSON(reply) && gjson.GetBytes(reply, "hookSpecificOutput").Exists() {
 		_, _ = s.out.Write(reply)
 	}
@@ -183,11 +197,14 @@ func (h *hookRun) note(ctx context.Context, data []byte) {
 
 // hookRun is one event on its way.
 type hookRun struct {
-	state  hookState
-	event  hook.Event
-	name   string
-	about  string // of an event that asks
-	client *http.Client
+	hub   *hublink.Caller
+	event hook.Event
+	name  string
+	about string // of an event that asks
+
+	ended   atomic.Bool // Claude Code is gone
+	over    atomic.Bool // the dialog in the terminal is
+	reached atomic.Bool // the hub was
 }
 
 // writeTime is how long Claude Code may take to write down what it has said: it asks
@@ -223,60 +240,86 @@ func lastSaid(e hook.Event) (transcript.Said, bool) {
 	return transcript.Last(path)
 }
 
-// client is one that talks to the hub alone.
-func (st hookState) client() (*http.Client, error) {
+// caller talks to the hub alone.
+func (st hookState) caller() (*hublink.Caller, error) {
 	urls, err := hublink.ParseURLs(st.Hub)
 	if err != nil {
 		return nil, err
 	}
-	base := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: hookTime}).DialContext}
-	if st.Prove != "" {
-		hublink.Prove(base, st.proof)
+	return hublink.NewCaller(urls, st.token, hookTime), nil
+}
+
+// fetch asks the hub for something, within a moment.
+func (st hookState) fetch(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, hookTime)
+	defer cancel()
+	c, err := st.caller()
+	if err != nil {
+		return nil, err
 	}
-	return &http.Client{
-		Transport:     hublink.Transport(base, urls),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, nil
+	return c.Fetch(ctx, method, path, body)
 }
 
 func (h *hookRun) post(ctx context.Context, body []byte) ([]byte, error) {
-	urls, err := hublink.ParseURLs(h.state.Hub)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, urls[0].String()+"/hooks/claude", bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+h.state.Token)
-	req.Header.Set("Content-Type", "application/json")
 	machine, _ := os.Hostname()
-	req.Header.Set("Acp-Bridge-Machine", machine)
+	hub := *h.hub
+	hub.Header = http.Header{"Acp-Bridge-Machine": {machine}}
 	if h.about != "" {
-		req.Header.Set(about.Header, h.about)
+		hub.Header.Set(about.Header, h.about)
 	}
-	reply, err := h.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer reply.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(reply.Body, maxHookEvent))
-	if err == nil && reply.StatusCode != http.StatusOK {
-		err = errors.New(firstOf(gjson.GetBytes(data, "error").Str, reply.Status))
-	}
-	return data, err
+	return hub.Fetch(ctx, http.MethodPost, "/hooks/claude", body)
 }
 
-// hold waits for an answer at the hub. The hub has to be there within a moment, and
-// where the terminal shows nothing meanwhile, it has answered just now and has to stay
-// there.
+// A hub that is gone is asked again after firstPause, and then less and less often.
+// backTime is for how long it is told that the terminal was faster.
+const (
+	firstPause, lastPause = 200 * time.Millisecond, 3 * time.Second
+	backTime              = 10 * time.Minute
+)
+
+// hold waits for an answer at the hub, and at the one that is started after it: under its
+// name it is the same question there. A hub that was not there to begin with is as if there
+// were no hook. Where the terminal shows nothing meanwhile, the hub has answered just now and
+// has to stay there.
 func (h *hookRun) hold(ctx context.Context, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go h.look(ctx, cancel)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		began := time.Now()
+		reply, err := h.ask(ctx, body)
+		var said hublink.ReplyError
+		stays := errors.As(err, &said) && !hublink.Unavailable(said.Status)
+		if err == nil || stays || h.event.Blocks() || !h.reached.Load() || ctx.Err() != nil {
+			return reply, err
+		}
+		if time.Since(began) > lastPause {
+			pause = firstPause
+		}
+		proc.Sleep(ctx, pause)
+		if h.over.Load() { // there is nothing to ask any more
+			<-ctx.Done()
+		}
+	}
+}
+
+// ask asks at the hub, which has to be there within a moment.
+func (h *hookRun) ask(ctx context.Context, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	late := time.AfterFunc(hookTime, cancel)
 	defer late.Stop()
-	go h.look(ctx, cancel)
-	return h.post(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { late.Stop() }}), body)
+	return h.post(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		late.Stop()
+		h.reached.Store(true)
+	}}), body)
+}
+
+// takeBack tells the hub that nobody waits any more.
+func (h *hookRun) takeBack() {
+	ctx, cancel := context.WithTimeout(context.Background(), hookTime)
+	defer cancel()
+	_, _ = h.post(ctx, hook.TakenBackIn(h.event.Session, h.name))
 }
 
 // look ends the waiting when Claude Code is gone, or the hub is while the terminal
@@ -284,7 +327,7 @@ func (h *hookRun) hold(ctx context.Context, body []byte) ([]byte, error) {
 func (h *hookRun) look(ctx context.Context, cancel func()) {
 	tick := time.NewTicker(lookTime)
 	defer tick.Stop()
-	parent, dialog, told := os.Getppid(), dialogWatch{pid: os.Getenv("CLAUDE_PID")}, false
+	parent, dialog, since := os.Getppid(), dialogWatch{pid: os.Getenv("CLAUDE_PID")}, time.Time{}
 	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
@@ -293,14 +336,20 @@ func (h *hookRun) look(ctx context.Context, cancel func()) {
 		}
 		switch {
 		case os.Getppid() != parent:
-			cancel() // it was killed, and told nobody
+			h.ended.Store(true) // it was killed, and told nobody
+			cancel()
 		case h.event.Blocks() && n%10 == 0 && !h.alive(ctx):
 			cancel()
-		case !told && !h.event.Blocks() && (!dialog.seen || n%5 == 0) && dialog.gone():
+		case !h.event.Blocks() && (!dialog.seen || n%5 == 0) && (h.over.Load() || dialog.gone()):
+			if !h.over.Swap(true) {
+				since = time.Now()
+			}
 			note, done := context.WithTimeout(ctx, hookTime)
 			_, err := h.post(note, hook.AnsweredIn(h.event.Session, h.name))
-			told = err == nil
 			done()
+			if err == nil || time.Since(since) > backTime {
+				cancel()
+			}
 		}
 	}
 }
@@ -309,20 +358,8 @@ func (h *hookRun) look(ctx context.Context, cancel func()) {
 func (h *hookRun) alive(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
-	urls, err := hublink.ParseURLs(h.state.Hub)
-	if err != nil {
-		return false
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, urls[0].String()+"/healthz", nil)
-	if err != nil {
-		return false
-	}
-	reply, err := h.client.Do(req)
-	if err != nil {
-		return false
-	}
-	reply.Body.Close()
-	return reply.StatusCode == http.StatusOK
+	_, err := h.hub.Fetch(ctx, http.MethodGet, "/healthz", nil)
+	return err == nil
 }
 
 // dialogWatch follows what Claude Code says of itself in a file: whether a dialog waits.
@@ -364,16 +401,16 @@ func awayCommand(away bool) func(*flagSet) runner {
 			if err := fs.ParseFlags(args, ""); err != nil {
 				return err
 			}
-			h.address = cmp.Or(h.address, localHub)
+			h.atLocalHub()
 			if err := h.check(0); err != nil {
 				return err
 			}
 			if err := h.call(ctx, http.MethodPost, "/away", map[string]bool{"away": away}, nil); err != nil {
 				return err
 			}
-			said := "Back: questions of sub-agents and MCP servers reach the terminal after a few seconds again, and those of Qwen, Copilot and Gemini at once.\n"
+			said := "Back: questions come to the terminal again.\n"
 			if away {
-				said = "Away: questions of sub-agents, of MCP servers, and of Qwen, Copilot and Gemini wait at the hub; the terminal does not show them until you run acp-bridge back.\n"
+				said = "Away: questions of sub-agents and MCP servers, and of Qwen, Copilot and Gemini, wait at the hub, not in the terminal. acp-bridge back ends this.\n"
 			}
 			_, err := io.WriteString(s.out, said)
 			return err

@@ -10,9 +10,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 // hanging is a hub that takes every connection, and says nothing: it is not waited for
@@ -107,7 +113,7 @@ func TestHookAtAHubThatIsBack(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
 	t.Setenv(hookedEnv, "")
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server := httptest.NewServer(watchtest.Proves("x", func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	require.NoError(t, hookState{Hub: server.URL, Token: "x"}.write())
 	file, err := stateFile(string(hookSilence))
@@ -171,7 +177,7 @@ func TestHookAtAHubThatLies(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
 			t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
 			t.Setenv(hookedEnv, test.asks)
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := httptest.NewServer(watchtest.Proves("x", func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Location", elsewhere.URL+r.URL.Path)
 				w.WriteHeader(test.status)
 				_, _ = io.WriteString(w, test.body)
@@ -183,26 +189,6 @@ func TestHookAtAHubThatLies(t *testing.T) {
 	}
 }
 
-// Whoever listens where a hub of this machine did, and does not know its token, is told nothing
-// and allows nothing.
-func TestHookAtWhoeverListens(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
-	t.Setenv(hookedEnv, "")
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if r.Header.Get("Authorization") != "" || strings.Contains(string(body), "make") {
-			t.Errorf("told %s %s", r.Header, body)
-		}
-		_, _ = io.WriteString(w, `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`)
-	}))
-	defer server.Close()
-	token := filepath.Join(t.TempDir(), "token")
-	require.NoError(t, os.WriteFile(token, []byte("the owner's"), 0o600))
-	require.NoError(t, hookState{Hub: server.URL, Token: "x", Prove: token}.write())
-	require.Empty(t, hooked(t, `{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_input":{"command":"make"}}`))
-}
-
 // Grok reads the settings of Claude Code, and starts the hooks that it finds there. What happens
 // in Grok is not told as Claude Code's.
 func TestHookOfGrok(t *testing.T) {
@@ -210,7 +196,7 @@ func TestHookOfGrok(t *testing.T) {
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
 	t.Setenv(hookedEnv, "")
 	told := make(chan string, 9)
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(watchtest.Proves("x", func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		told <- string(body)
 	}))
@@ -228,7 +214,7 @@ func TestGrokTellsThatItWaits(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv(hookedEnv, "")
 	told := make(chan string, 9)
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(watchtest.Proves("x", func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		told <- string(body)
 	}))
@@ -296,7 +282,7 @@ func TestKimiTellsThatItWaits(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv(hookedEnv, "")
 	told := make(chan string, 9)
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(watchtest.Proves("x", func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		told <- r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + " " + string(body)
 	}))
@@ -328,4 +314,59 @@ func TestKimiTellsThatItWaits(t *testing.T) {
 	t.Setenv(hookedEnv, "1") // an acp-bridge that runs it asks already
 	require.NoError(t, runAgentHook(t.Context(), kimi, streams{in: strings.NewReader(runs + `make"}`)}))
 	require.Empty(t, told)
+}
+
+// Nobody counts as away unless the hub says so: not at one that fails, whatever it says,
+// and not at one that is not there.
+func TestAwayIsWhatTheHubSays(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		away   bool
+	}{
+		{http.StatusOK, `{"away":true}`, true},
+		{http.StatusOK, `{"away":false}`, false},
+		{http.StatusOK, `{}`, false},
+		{http.StatusInternalServerError, `{"away":true}`, false},
+		{http.StatusUnauthorized, `{"away":true}`, false},
+	} {
+		hub := httptest.NewServer(watchtest.Proves("t", func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(c.status)
+			_, _ = io.WriteString(w, c.body)
+		}))
+		st := hookState{Hub: hub.URL, Token: "t"}
+		require.Equal(t, c.away, st.away(t.Context()), "%d %s", c.status, c.body)
+		hub.Close()
+		require.False(t, st.away(t.Context()), "it is not there")
+	}
+}
+
+// Claude Code asks before it has written down what it was told: of a new session's first
+// question, too, a person is told the prompt and the model. What is never written holds
+// nothing up for long.
+func TestHookWaitsForWhatWasSaid(t *testing.T) {
+	dir, work := t.TempDir(), t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", dir)
+	const session = "0b5c7a3e-5a0f-4000-8000-00000000abcd"
+	path := filepath.Join(transcript.Dir(dir, work), session+".jsonl")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
+	event := hook.Event{Session: session, Dir: work, Transcript: path}
+	const begun = `{"type":"mode","mode":"normal","sessionId":"` + session + `"}` + "\n"
+	synctest.Test(t, func(t *testing.T) {
+		write(begun)
+		time.AfterFunc(writeTime/2, func() {
+			write(begun + `{"type":"user","message":{"role":"user","content":"run the tests"}}
+{"type":"assistant","message":{"model":"claude-opus-5","content":[{"type":"text","text":"I run them now."}]}}
+`)
+		})
+		a := about.Decode(aboutSession(event))
+		require.Equal(t, []string{"claude-opus-5", "run the tests", "I run them now."}, []string{a.Model, a.Prompt, a.Said})
+	})
+	synctest.Test(t, func(t *testing.T) {
+		write(begun)
+		start := time.Now()
+		require.Empty(t, about.Decode(aboutSession(event)).Prompt)
+		require.Less(t, time.Since(start), 2*writeTime)
+	})
 }

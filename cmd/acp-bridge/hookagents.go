@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,18 +15,17 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/child"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
-	"github.com/acp-bridge/acp-bridge/internal/watch/before"
 	"github.com/acp-bridge/acp-bridge/internal/watch/opencode"
 )
 
@@ -93,6 +91,20 @@ func pluginText(name string) func(string) string {
 	return func(program string) string { return opencode.Plugin(program, "hook", name) }
 }
 
+// refuses is why an agent takes nothing that is installed for it: another one has its
+// command.
+func (a hookAgent) refuses(ctx context.Context) error {
+	p, err := findProfile(a.name)
+	if err != nil {
+		return nil
+	}
+	version := p.Replacement(ctx, proxy.Command{Args: []string{a.name}})
+	if version == "" {
+		return nil
+	}
+	return fmt.Errorf("%s %s refuses the plugin, which is for version %d: what it asks in its terminal reaches no hub. Its permissions in an editor do, behind acp-bridge proxy --hub", a.title, version, p.Until-1)
+}
+
 // watchState is where what agents ask in their terminals goes. It is in a file of its
 // own: no token is in the settings of an agent, or on a command line.
 type watchState struct {
@@ -115,18 +127,10 @@ func (st watchState) options() (hublink.Options, error) {
 	if err != nil {
 		return hublink.Options{}, err
 	}
-	o := hublink.Options{URL: urls[0], Others: urls[1:], Token: func() (string, error) { return st.Token, nil }}
-	if st.Prove != "" {
-		o.Prove, o.Proof = true, st.proof
-	}
-	return o, nil
+	return hublink.Options{URL: urls[0], Others: urls[1:], Token: st.token}, nil
 }
 
-// proof is the token that the hub has to know.
-func (st hookState) proof() (string, error) {
-	data, err := os.ReadFile(st.Prove)
-	return strings.TrimSpace(string(data)), err
-}
+func (st hookState) token() (string, error) { return st.Token, nil }
 
 // installAgent installs what puts an agent's questions to the hub.
 func (o *hookOptions) installAgent(ctx context.Context, a hookAgent, s streams) error {
@@ -138,6 +142,9 @@ func (o *hookOptions) installAgent(ctx context.Context, a hookAgent, s streams) 
 		return err
 	}
 	put, name, err := a.part.put(o.own)
+	if err == nil {
+		err = a.refuses(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -175,22 +182,24 @@ func (o *hookOptions) enrolWatch(ctx context.Context) (watchState, error) {
 		return old, nil
 	}
 	st, err := o.enrol(ctx, old.hookState, deviceOf("terminals"), "ask", func() error {
-		var said hubError
-		err := o.hub.call(ctx, http.MethodGet, "/conversations/acp-bridge-doctor", nil, nil)
-		if errors.As(err, &said) && said.status == http.StatusNotFound {
-			return nil
-		}
-		return err
+		return there(o.hub.call(ctx, http.MethodGet, probed, nil, nil))
 	})
 	return watchState{st, old.Agents}, err
 }
 
-// works asks the hub whether it takes the token. A conversation that is not there is a
-// reply of one that does.
+// works asks the hub whether it takes the token.
 func (st watchState) works(ctx context.Context) error {
-	reply, _, err := st.get(ctx, "/conversations/acp-bridge-doctor")
-	if err == nil && reply.StatusCode != http.StatusOK && reply.StatusCode != http.StatusNotFound {
-		err = errors.New("it replied " + reply.Status)
+	_, err := st.fetch(ctx, http.MethodGet, probed, nil)
+	return there(err)
+}
+
+// probed is a conversation that is not there: to say so is a reply of a hub that takes the
+// token.
+const probed = "/conversations/acp-bridge-doctor"
+
+func there(err error) error {
+	if hublink.Replied(err, http.StatusNotFound) {
+		return nil
 	}
 	return err
 }
@@ -203,41 +212,8 @@ func (st hookState) away(ctx context.Context) bool {
 }
 
 func (st hookState) isAway(ctx context.Context) (bool, error) {
-	reply, data, err := st.get(ctx, "/away")
-	return err == nil && reply.StatusCode == http.StatusOK && gjson.GetBytes(data, "away").Bool(), err
-}
-
-// get asks the hub for something, within a moment.
-func (st hookState) get(ctx context.Context, path string) (*http.Response, []byte, error) {
-	return st.do(ctx, http.MethodGet, path, nil)
-}
-
-func (st hookState) do(ctx context.Context, method, path string, body []byte) (*http.Response, []byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, hookTime)
-	defer cancel()
-	client, err := st.client()
-	if err != nil {
-		return nil, nil, err
-	}
-	urls, err := hublink.ParseURLs(st.Hub)
-	if err != nil {
-		return nil, nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, urls[0].String()+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, nil, err
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	req.Header.Set("Authorization", "Bearer "+st.Token)
-	reply, err := client.Do(req)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer reply.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(reply.Body, 64<<10))
-	return reply, data, err
+	data, err := st.fetch(ctx, http.MethodGet, "/away", nil)
+	return err == nil && gjson.GetBytes(data, "away").Bool(), err
 }
 
 // removeAgent takes away what installAgent has made.
@@ -270,8 +246,7 @@ func (o *hookOptions) forgetWatch(ctx context.Context, state watchState, s strea
 	if err := o.forgetDevice(ctx, state.hookState); err != nil {
 		fmt.Fprintf(s.err, "The device %s is still known at the hub: %s\n", clean.Line(state.Device), cli.OneLine(err))
 	}
-	name, err := stateFile(watchStateName)
-	return cmp.Or(err, os.Remove(name))
+	return removeState(watchStateName)
 }
 
 // forgetDevice removes the device that was made for hooks.
@@ -332,7 +307,7 @@ func runBefore(ctx context.Context, s streams, a hookAgent, state watchState) er
 	if err != nil {
 		return err
 	}
-	if _, err := before.Read(a.name, data); err != nil {
+	if _, err := watch.ReadHook(a.name, data); err != nil {
 		return err
 	}
 	away := false
@@ -358,7 +333,7 @@ func askBehind(ctx context.Context, name string, event []byte, out io.Writer) er
 		return err
 	}
 	cmd := exec.Command(self, "hook", name)
-	cmd.Env = append(child.Environ(nil), behindEnv+"=1")
+	cmd.Env = append(proc.Environ(nil), behindEnv+"=1")
 	ownSession(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -393,7 +368,7 @@ func runBehind(ctx context.Context, s streams, a hookAgent, state watchState) er
 	if err != nil {
 		return err
 	}
-	asking, err := before.Read(a.name, event)
+	asking, err := watch.ReadHook(a.name, event)
 	if err != nil {
 		return err
 	}
@@ -409,7 +384,7 @@ func runBehind(ctx context.Context, s streams, a hookAgent, state watchState) er
 	}()
 	w := watch.Start(o)
 	defer w.Close()
-	before.Hold(ctx, w, asking, state.away, s.out)
+	asking.Hold(ctx, w, state.away, s.out)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,26 +18,19 @@ import (
 // hookVersion is the version of Claude Code with which the hooks were last seen to work.
 const hookVersion = "2.1.325"
 
-// examineHooks says whether a claude in a terminal reaches the hub. It says nothing
-// where the hooks are not installed.
+// examineHooks says whether a claude in a terminal reaches the hub. The hooks need not be
+// installed.
 func examineHooks(ctx context.Context, version string) []finding {
 	const what = "hooks"
 	state, err := readHookState()
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil
+		return []finding{{What: what, OK: true, Found: "not installed: a claude in a terminal asks only there; acp-bridge up installs them, and starts a hub"}}
 	case err != nil:
 		return []finding{{what, false, oneLine(err), "run acp-bridge hook install again"}}
 	}
 	findings := []finding{installedAt(state), switchedOn(managedFolder())}
-	client, err := state.client()
-	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, hookTime)
-		defer cancel()
-		h := &hookRun{state: state, client: client}
-		_, err = h.post(ctx, []byte(`{"hook_event_name":"AcpBridgeProbe","session_id":"00000000-0000"}`))
-	}
-	if err != nil {
+	if _, err := state.fetch(ctx, http.MethodPost, "/hooks/claude", []byte(`{"hook_event_name":"AcpBridgeProbe","session_id":"00000000-0000"}`)); err != nil {
 		findings = append(findings, finding{what, false, "the hub at " + state.Hub + " does not take them: " + oneLine(err) + ". Until it does, claude asks only in its terminal",
 			"start the hub (acp-bridge hub), or run acp-bridge hook install again"})
 	} else {
@@ -120,7 +114,7 @@ func examineTerminals(ctx context.Context) (findings []finding) {
 	}
 	for _, name := range state.Agents {
 		if a, ok := findHookAgent(name); ok {
-			findings = append(findings, a.examine())
+			findings = append(findings, a.examine(ctx))
 		}
 	}
 	if err := state.works(ctx); err != nil {
@@ -131,10 +125,13 @@ func examineTerminals(ctx context.Context) (findings []finding) {
 }
 
 // examine looks whether an agent has what was installed for it, as it is now.
-func (a hookAgent) examine() finding {
+func (a hookAgent) examine(ctx context.Context) finding {
 	again := "run acp-bridge hook install " + a.name + " again"
 	found, err := a.part.look(ownPath())
+	refused := a.refuses(ctx)
 	switch {
+	case refused != nil:
+		return finding{a.title, false, refused.Error(), "run acp-bridge hook remove " + a.name + ", and answer in the terminal"}
 	case errors.Is(err, errNotOurs):
 		return finding{a.title, false, oneLine(err), "move it away, and " + again}
 	case err != nil:

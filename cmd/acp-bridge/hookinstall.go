@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,12 +20,12 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/child"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // hookActions are what can be done with hooks; without one it is what Claude Code starts.
@@ -141,7 +142,7 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 // no more than that is taken as it is, if the probe says so.
 // One that was made here before makes way; one of the same name may be somebody else's.
 func (o *hookOptions) enrol(ctx context.Context, old hookState, device, can string, probe func() error) (hookState, error) {
-	st := hookState{Hub: o.hub.address}
+	st := hookState{Hub: o.hub.address, Own: o.hub.tokenFile == "" && os.Getenv(tokenEnv) == ""}
 	if old.Device != "" && old.Hub == st.Hub {
 		_ = o.hub.call(ctx, http.MethodDelete, "/devices/"+url.PathEscape(old.Device), nil, nil)
 	}
@@ -156,19 +157,12 @@ func (o *hookOptions) enrol(ctx context.Context, old hookState, device, can stri
 	if err != nil {
 		token, noToken := o.hub.token()
 		switch {
-		case !errors.As(err, new(hubError)): // it is not there
+		case !errors.As(err, new(hublink.ReplyError)): // it is not there
 			return st, err
 		case noToken != nil || probe() != nil:
 			return st, fmt.Errorf("%w; expected the token of the hub's owner, or of a device with --can %s", err, can)
 		}
 		st.Token, st.Device = token, ""
-	}
-	if !hublink.Named(o.hub.tokenFile) {
-		dir, err := hublink.DataDir()
-		if err != nil {
-			return st, err
-		}
-		st.Prove = filepath.Join(dir, hublink.TokenName)
 	}
 	return st, nil
 }
@@ -301,7 +295,7 @@ func (o *hookOptions) addPlugin(ctx context.Context) error {
 }
 
 func pluginVersion(v string) string {
-	return firstOf(regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`).FindString(v), "0.0.1")
+	return cmp.Or(regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`).FindString(v), "0.0.1")
 }
 
 // runClaude runs a command of Claude Code that changes its settings.
@@ -309,7 +303,7 @@ func runClaude(ctx context.Context, path string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, claudeTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = child.Environ(nil)
+	cmd.Env = proc.Environ(nil)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("claude %s: %w: %s", strings.Join(args, " "), err, clean.Truncate(clean.Line(string(out)), 400))
@@ -331,8 +325,7 @@ func (o *hookOptions) remove(ctx context.Context, s streams) error {
 		return err
 	}
 	err = o.forgetDevice(ctx, state)
-	name, noState := stateFile(hookStateName)
-	if err := errors.Join(noState, os.Remove(name)); err != nil {
+	if err := removeState(hookStateName); err != nil {
 		return err
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,7 +32,7 @@ func runNotice(ctx context.Context, s streams, a hookAgent, state watchState) er
 		return nil
 	}
 	told := hublink.Turn{Event: hublink.TurnWaits, Agent: a.title, Dir: e.Get("cwd").Str, Text: clean.Truncate(about.Redact(clean.Truncate(text, maxSearched)), maxNotice)}
-	_, _, err = state.do(ctx, http.MethodPost, "/conversations/"+url.PathEscape(session)+"/turn", clean.JSON(told))
+	_, err = state.fetch(ctx, http.MethodPost, "/conversations/"+url.PathEscape(session)+"/turn", clean.JSON(told))
 	return err
 }
 
@@ -46,14 +47,14 @@ const (
 func waitsFor(e gjson.Result) string {
 	switch e.Get("hook_event_name").Str {
 	case "PermissionRequest":
-		return firstOf(e.Get("action").Str, e.Get("tool_name").Str)
+		return cmp.Or(e.Get("action").Str, e.Get("tool_name").Str)
 	case "Notification":
 		if e.Get("notificationType").Str == grokWaits {
-			return firstOf(e.Get("message").Str, "A permission")
+			return cmp.Or(e.Get("message").Str, "A permission")
 		}
 	case "PreToolUse":
 		if name := e.Get("tool_name").Str; name == kimiAsks || name == grokAsks {
-			return firstOf(e.Get("tool_input.questions.0.question").Str, "A question")
+			return cmp.Or(e.Get("tool_input.questions.0.question").Str, "A question")
 		}
 	}
 	return ""

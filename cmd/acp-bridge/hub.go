@@ -82,7 +82,7 @@ func (h *hubFlags) options(log *slog.Logger) *hublink.Options {
 		return nil
 	}
 	return &hublink.Options{
-		URL: h.url, Others: h.others, Group: h.group, Token: h.token, Prove: !hublink.Named(h.tokenFile), Logger: log,
+		URL: h.url, Others: h.others, Group: h.group, Token: h.token, Logger: log,
 	}
 }
 
@@ -158,7 +158,7 @@ func findHub() (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("%s is not installed: go install github.com/acp-bridge/acp-bridge/cmd/acp-bridge-hub@latest", name)
+		return "", fmt.Errorf("%s is neither beside acp-bridge nor on the PATH: go install github.com/acp-bridge/acp-bridge/cmd/acp-bridge-hub@latest", name)
 	}
 	return path, nil
 }

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
-	"github.com/acp-bridge/acp-bridge/internal/child"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // loginFlag, put behind the arguments of an editor's settings, makes a login of
@@ -106,7 +106,7 @@ func handOver(ctx context.Context, path string, args []string, s streams) error 
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = child.Environ(nil)
+	cmd.Env = proc.Environ(nil)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
 	err := cmd.Run()
 	var exit *exec.ExitError

@@ -27,6 +27,7 @@ type mcpClient struct {
 	in   *io.PipeWriter
 	out  *bufio.Reader
 	code chan int
+	stop func() // as a signal does
 	id   int
 }
 
@@ -40,12 +41,14 @@ func startMCPWith(t *testing.T, capabilities string, args ...string) *mcpClient 
 func startMCPOf(t *testing.T, info, capabilities string, args ...string) *mcpClient {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	c := &mcpClient{t: t, in: inW, out: bufio.NewReader(outR), code: make(chan int, 1)}
+	ctx, stop := context.WithCancel(context.Background())
+	c := &mcpClient{t: t, in: inW, out: bufio.NewReader(outR), code: make(chan int, 1), stop: stop}
 	go func() {
-		c.code <- run(context.Background(), append([]string{"mcp"}, args...), inR, outW, io.Discard)
+		c.code <- run(ctx, append([]string{"mcp"}, args...), inR, outW, io.Discard)
 		outW.Close()
 	}()
 	t.Cleanup(func() {
+		stop()
 		inW.Close()
 		outR.Close()
 		inR.Close()
@@ -210,7 +213,7 @@ func TestAnswerForNobody(t *testing.T) {
 	f, err := a.Post(convert.Call{Questions: []convert.Question{{Text: "Go on?"}}})
 	require.NoError(t, err)
 	a.Close()
-	_, stderr := questions(t, dir, exitFailed, "answer", "--answers", `["yes"]`)
+	_, stderr := questions(t, dir, exitFailed, "answer", "--answers", `{"Go on?":"yes"}`)
 	require.Contains(t, stderr, "its asker is gone: nobody would receive the answer; acp-bridge questions clear "+f.ID+" removes it")
 	stdout, _ := questions(t, dir, exitOK, "--json")
 	require.Contains(t, stdout, "its asker is gone")
@@ -245,6 +248,24 @@ func TestMCPDismissedOnce(t *testing.T) {
 		c.send("tools/call", askDatabase)
 		require.NoError(t, end(waitingIn(t, store)))
 		require.Contains(t, c.reply().Get("result.content.0.text").Str, "dismissed")
+	}
+}
+
+// A signal ends it while it asks, in a form or elsewhere.
+func TestMCPEndsWhileItAsks(t *testing.T) {
+	for capabilities, form := range map[string]bool{`{}`: false, `{"elicitation":{}}`: true} {
+		dir := t.TempDir()
+		c := startMCPWith(t, capabilities, "--cwd", dir)
+		c.send("tools/call", askDatabase)
+		if form {
+			c.next(func(m gjson.Result) bool { return m.Get("method").Str == "elicitation/create" })
+		} else {
+			waitingIn(t, pending.Store{Dir: dir})
+		}
+		go io.Copy(io.Discard, c.out)
+		c.stop()
+		require.Equal(t, exitOK, <-c.code)
+		noFiles(t, pending.Store{Dir: dir})
 	}
 }
 

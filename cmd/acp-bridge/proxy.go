@@ -123,7 +123,6 @@ func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOp
 		o.Desk = new(desk.Desk)
 		defer hub.link(o.Desk, name, logger)()
 	}
-	defer trimSoon()()
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()

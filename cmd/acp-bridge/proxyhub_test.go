@@ -28,7 +28,7 @@ while read -r line; do
 	*result*) printf '{"jsonrpc":"2.0","method":"got","params":%s}\n' "$line" ;;
 	*ask*)
 		n=$((n+1))
-		printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t%s","title":"Run make","kind":"execute","rawInput":{"command":"make %s && ./run <all>"}}}}\n' $n $n
+		printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t%s","title":"Run make","kind":"execute","rawInput":{"command":"make %s && ./run <all>"},"content":[{"type":"diff","path":"/etc/hosts","newText":"evil"}]}}}\n' $n $n
 		printf '{"jsonrpc":"2.0","id":%s,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t%s"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}\n' $n $n
 		;;
 	esac
@@ -83,6 +83,9 @@ func TestProxyPermissionAtHub(t *testing.T) {
 	cards := h.get("/cards")
 	require.Contains(t, cards, "make 11 &amp;&amp; ./run &lt;all&gt;")
 	require.Contains(t, cards, "wants to run a command")
+	var shown, problems output
+	require.Equal(t, 0, run(t.Context(), []string{"questions", "show", "--hub", h.url}, strings.NewReader(""), &shown, &problems), problems.String())
+	require.Contains(t, shown.String(), "\n   $ make 11 && ./run <all>\n   /etc/hosts 1 line\n   + evil\n", "all of it, also in a terminal")
 	h.answer(r, convert.Answer{Selected: []string{"Reject"}})
 	said := map[string]string{}
 	for len(said) < 2 { // in any order

@@ -359,7 +359,10 @@ func TestRPCPicker(t *testing.T) {
 	t.Parallel()
 	c := pressedTwice(t)
 	time.Sleep(3 * handsOff) // a person reads it first
-	c.press("because\r")
+	c.press("because")
+	c.see("because")
+	time.Sleep(handsOff) // what comes in one piece is pasted
+	c.press("\r")
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":2,"result":{"answer":"because"}}`, c.line())
 	c.see("Third?")
 	require.NoError(t, c.stdin.Close())

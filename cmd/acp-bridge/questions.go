@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,10 +55,16 @@ func questionsCommand(fs *flagSet) runner {
 		if err := o.hub.check(0); err != nil {
 			return err
 		}
-		if o.hub.url != nil {
-			return o.atHub(ctx, s)
+		if err := o.bound(s); err != nil {
+			return err
 		}
-		return o.run(ctx, s)
+		switch {
+		case o.hub.url == nil:
+			return o.run(ctx, files{&pending.Store{}}, s)
+		case ofRecord(o.action):
+			return o.atRecord(ctx, s)
+		}
+		return o.run(ctx, &o.hub, s)
 	}
 }
 
@@ -82,64 +89,137 @@ func actionAt(fs *flagSet, args []string) int {
 	return -1
 }
 
-func (o questionsOptions) run(ctx context.Context, s streams) error {
-	store := &pending.Store{}
-	switch o.action {
-	case "list":
-		if o.name != "" {
-			return misused("unexpected argument %q; acp-bridge questions show %s shows one", o.name, o.name)
-		}
-		if o.json {
-			return listJSON(store, s)
-		}
-		return listQuestions(store, s)
-	case "show":
-		if o.json {
-			return showJSON(store, o.name, s)
-		}
-		return showQuestions(store, o.name, s)
-	case "answer":
-		return answerQuestions(ctx, store, o, s)
-	case "clear":
-		return clearQuestions(store, o, s)
+// place is where questions wait: in files, or at a hub.
+type place interface {
+	list(ctx context.Context) ([]openQuestion, error)
+	// choose finds the question that a person named.
+	choose(ctx context.Context, o questionsOptions, s streams) (openQuestion, error)
+}
+
+// openQuestion is one that waits.
+type openQuestion interface {
+	// line says in a list what it is, and asks what; of a damaged file nothing.
+	line() (what string, asks []convert.Question)
+	// shown is the question as --json shows it, and show shows it to people.
+	shown() waitingQuestion
+	show(w io.Writer) error
+	answer(ctx context.Context, o questionsOptions, s streams) error
+	// clear takes it back in its asker's place.
+	clear(ctx context.Context, s streams) error
+}
+
+func (o questionsOptions) run(ctx context.Context, at place, s streams) error {
+	switch {
+	case o.action == "list" && o.name != "":
+		return misused("unexpected argument %q; acp-bridge questions show %s shows one", o.name, o.name)
+	case o.action == "list":
+		return o.list(ctx, at, s)
+	case o.action != "show" && o.action != "answer" && o.action != "clear":
+		return o.unknown()
+	case o.action == "clear" && o.all:
+		return o.clearAll(ctx, at, s)
 	}
-	return o.unknown()
+	q, err := at.choose(ctx, o, s)
+	switch {
+	case err != nil:
+		return err
+	case o.action == "answer":
+		return q.answer(ctx, o, s)
+	case o.action == "clear":
+		return q.clear(ctx, s)
+	case o.json:
+		return printJSON(s, q.shown())
+	}
+	return q.show(s.out)
+}
+
+func (o questionsOptions) list(ctx context.Context, at place, s streams) error {
+	all, err := at.list(ctx)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		list := make([]waitingQuestion, len(all))
+		for i, q := range all {
+			list[i] = q.shown()
+		}
+		return printJSON(s, list)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(s.out, "No open questions.")
+		return err
+	}
+	for _, q := range all {
+		what, asks := q.line()
+		fmt.Fprintln(s.out, what)
+		for _, sub := range asks {
+			fmt.Fprintf(s.out, "    %s\n", clean.Truncate(clean.Line(sub.Text), 74))
+		}
+	}
+	return nil
+}
+
+func (o questionsOptions) clearAll(ctx context.Context, at place, s streams) error {
+	if o.name != "" {
+		return misused("--all clears every open question, not just %q", o.name)
+	}
+	all, err := at.list(ctx)
+	for _, q := range all {
+		err = errors.Join(err, q.clear(ctx, s))
+	}
+	return err
 }
 
 func (o questionsOptions) unknown() error {
 	return misused("unknown action %q: expected list, show, answer, clear, history or forget%s", o.action, didYouMean(o.action, questionsActions))
 }
 
-// openQuestions finds what a person named. That it is not there is their
-// mistake.
-func openQuestions(store *pending.Store, name string) (*pending.File, error) {
-	f, err := store.Open(name)
+// bound refuses answers that name no question: they were written for one that was open
+// then, and another may be the only one by now. Answers by the texts of the questions
+// name them.
+func (o *questionsOptions) bound(s streams) error {
+	if o.action != "answer" || o.name != "" {
+		return nil
+	}
+	data, given, err := o.answers.read(s)
+	if err == nil && given && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		err = misused("name the question that is answered: acp-bridge questions lists them; or give the answers by the text of the question: '{\"Go on?\":\"Yes\"}'")
+	}
+	return err
+}
+
+// files are the questions of this folder.
+type files struct{ store *pending.Store }
+
+// fileQuestion is one that waits in a file.
+type fileQuestion struct {
+	store *pending.Store
+	*pending.File
+}
+
+func (p files) list(context.Context) ([]openQuestion, error) {
+	all, err := p.store.List()
+	list := make([]openQuestion, len(all))
+	for i, f := range all {
+		list[i] = fileQuestion{p.store, f}
+	}
+	return list, err
+}
+
+// choose finds what a person named. That it is not there is their mistake.
+func (p files) choose(_ context.Context, o questionsOptions, _ streams) (openQuestion, error) {
+	f, err := p.store.Open(o.name)
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	return f, nil
+	return fileQuestion{p.store, f}, nil
 }
 
-func listQuestions(store *pending.Store, s streams) error {
-	all, err := store.List()
-	if err != nil {
-		return err
+func (f fileQuestion) line() (string, []convert.Question) {
+	if errors.Is(f.Err, pending.ErrDamaged) {
+		return fmt.Sprintf("%-12s  %s", "?", clean.Line(f.Err.Error())), nil
 	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(s.out, "No open questions.")
-		return err
-	}
-	for _, f := range all {
-		if errors.Is(f.Err, pending.ErrDamaged) {
-			fmt.Fprintf(s.out, "%-12s  %s\n", "?", clean.Line(f.Err.Error()))
-			continue
-		}
-		fmt.Fprintf(s.out, "%-12s  %s  %s  %s\n", clean.Line(f.ID), asked(f), state(store, f), clean.Line(f.Path))
-		for _, q := range f.Questions {
-			fmt.Fprintf(s.out, "    %s\n", clean.Truncate(clean.Line(q.Text), 74))
-		}
-	}
-	return nil
+	return fmt.Sprintf("%-12s  %s  %s  %s", clean.Line(f.ID), asked(f.File), f.state(), clean.Line(f.Path)), f.Questions
 }
 
 func asked(f *pending.File) string {
@@ -149,7 +229,7 @@ func asked(f *pending.File) string {
 	return f.Asked.Local().Format(time.DateTime)
 }
 
-func state(store *pending.Store, f *pending.File) string {
+func (f fileQuestion) state() string {
 	if f.Err != nil {
 		return "cannot be used"
 	}
@@ -160,7 +240,7 @@ func state(store *pending.Store, f *pending.File) string {
 		return "dismissed"
 	}
 	gone := ""
-	if store.Lost(f) {
+	if f.store.Lost(f.File) {
 		gone = ", and " + askerGone
 	}
 	return fmt.Sprintf("%d of %d answered%s", len(f.Questions)-f.Left(), len(f.Questions), gone)
@@ -169,46 +249,22 @@ func state(store *pending.Store, f *pending.File) string {
 // askerGone is what a person is told of a question whose answer nobody would get.
 const askerGone = "its asker is gone"
 
-func listJSON(store *pending.Store, s streams) error {
-	all, err := store.List()
-	if err != nil {
-		return err
-	}
-	list := make([]waitingQuestion, len(all))
-	for i, f := range all {
-		list[i] = inFile(store, f)
-	}
-	return printJSON(s, list)
-}
-
-func showJSON(store *pending.Store, name string, s streams) error {
-	f, err := openQuestions(store, name)
-	if err != nil {
-		return err
-	}
-	return printJSON(s, inFile(store, f))
-}
-
-func showQuestions(store *pending.Store, name string, s streams) error {
-	f, err := openQuestions(store, name)
-	if err != nil {
-		return err
-	}
+func (f fileQuestion) show(w io.Writer) error {
 	if errors.Is(f.Err, pending.ErrDamaged) {
 		return f.Err
 	}
-	fmt.Fprintf(s.out, "%s\n%s, asked %s", clean.Line(f.Path), clean.Line(f.ID), asked(f))
+	fmt.Fprintf(w, "%s\n%s, asked %s", clean.Line(f.Path), clean.Line(f.ID), asked(f.File))
 	if f.Session != "" {
-		fmt.Fprintf(s.out, ", session %s", clean.Line(f.Session))
+		fmt.Fprintf(w, ", session %s", clean.Line(f.Session))
 	}
-	fmt.Fprintln(s.out)
+	fmt.Fprintln(w)
 	for i, q := range f.Questions {
-		showQuestion(s.out, i+1, q)
+		showQuestion(w, i+1, q)
 		switch {
 		case f.Cancelled: // its answers may not have been read
-			fmt.Fprintln(s.out, "   Answer: dismissed")
+			fmt.Fprintln(w, "   Answer: dismissed")
 		case f.Err == nil:
-			fmt.Fprintf(s.out, "   Answer: %s\n", answerText(f.Answers[i]))
+			fmt.Fprintf(w, "   Answer: %s\n", answerText(f.Answers[i]))
 		}
 	}
 	return f.Err
@@ -241,50 +297,39 @@ func answerText(a convert.Answer) string {
 	return clean.Line(convert.WithNote(convert.Join(a.Items()), a.Note))
 }
 
-func answerQuestions(ctx context.Context, store *pending.Store, o questionsOptions, s streams) error {
-	f, err := openQuestions(store, o.name)
-	if err != nil {
-		return err
-	}
-	if errors.Is(f.Err, pending.ErrDamaged) {
+func (f fileQuestion) answer(ctx context.Context, o questionsOptions, s streams) error {
+	switch {
+	case errors.Is(f.Err, pending.ErrDamaged):
 		return cli.Usage(f.Err)
-	}
-	if f.Foreign != nil {
+	case f.Foreign != nil:
 		return usagef("%w", f.Foreign)
-	}
-	if f.Settled() {
+	case f.Settled():
 		return fmt.Errorf("%s: %w; to answer differently, edit the file, or clear it and ask again", f.Path, f.SettledError())
-	}
-	if store.Lost(f) {
+	case f.store.Lost(f.File):
 		return fmt.Errorf("%s: %s: nobody would receive the answer; acp-bridge questions clear %s removes it", clean.Line(f.Path), askerGone, f.ID)
 	}
-	answers, err := o.get(ctx, f.Call(), s)
-	if errors.Is(err, convert.ErrCancelled) {
-		return dismiss(store, f, s)
+	did, not := "Answered", "not answered, and what was chosen does not count"
+	answers, err := o.get(ctx, f.Call(), f.Call(), terminal.Resolver{}, s)
+	switch {
+	case errors.Is(err, convert.ErrCancelled): // the word cancel does the same in the file
+		did, not = "Dismissed", "not dismissed"
+		err = f.store.Dismiss(f.File, whoAmI())
+	case err != nil:
+		return err
+	default:
+		err = f.store.Answer(f.File, answers, whoAmI())
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", not, err)
 	}
-	if err := store.Answer(f, answers, whoAmI()); err != nil {
-		return fmt.Errorf("not answered: %w", err)
-	}
-	_, err = fmt.Fprintf(s.out, "Answered: %s. A command still waiting for it continues by itself; if it has exited, run it again.\n", clean.Line(f.Path))
+	_, err = fmt.Fprintf(s.out, "%s: %s. A command still waiting for it continues by itself; if it has exited, run it again.\n", did, clean.Line(f.Path))
 	return err
 }
 
-// dismiss is what the word cancel does, here as in the file.
-func dismiss(store *pending.Store, f *pending.File, s streams) error {
-	if err := store.Dismiss(f, whoAmI()); err != nil {
-		return fmt.Errorf("not dismissed: %w", err)
-	}
-	_, err := fmt.Fprintf(s.out, "Dismissed: %s. A command still waiting for it continues by itself; if it has exited, run it again.\n", clean.Line(f.Path))
-	return err
-}
-
-// get gets answers from the command line or the terminal. The error matches
+// get gets answers from the command line or the terminal, where the call is drawn so. The error matches
 // [convert.ErrCancelled] if the command line dismisses the questions. Who leaves
 // the terminal without an answer leaves them waiting.
-func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) ([]convert.Answer, error) {
+func (o *questionsOptions) get(ctx context.Context, c, drawn convert.Call, on terminal.Resolver, s streams) ([]convert.Answer, error) {
 	data, given, err := o.answers.read(s)
 	if err != nil {
 		return nil, err
@@ -296,42 +341,22 @@ func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) (
 		}
 		return outcome.Answers, err
 	}
-	outcome, err := askTerminal(ctx, c, o.plain, s)
+	on.Plain = o.plain
+	outcome, err := askOn(ctx, drawn, on, s)
 	switch {
 	case errors.Is(err, terminal.ErrNoTerminal):
-		return nil, usagef("there is no terminal to ask on; write the answers into the file, or use --answers")
+		return nil, usagef("there is no terminal to ask on; use --answers, or write them into the file if there is one")
 	case outcome.Status == convert.Cancelled || outcome.Status == convert.Declined:
 		fmt.Fprintln(s.err, "acp-bridge questions: not answered, still open; --answers '[\"cancel\"]' dismisses it")
 		return nil, cli.Exit{Code: exitCancelled}
-	case outcome.Status != convert.Answered:
-		return nil, outcome.Err()
+	case err != nil:
+		return nil, err
 	}
-	return outcome.Answers, nil
+	return outcome.Answers, outcome.Err()
 }
 
-func clearQuestions(store *pending.Store, o questionsOptions, s streams) error {
-	if !o.all {
-		f, err := openQuestions(store, o.name)
-		if err != nil {
-			return err
-		}
-		return clearOne(store, f, s)
-	}
-	if o.name != "" {
-		return misused("--all removes every file, not just %q", o.name)
-	}
-	all, err := store.List()
-	if err != nil {
-		return err
-	}
-	for _, f := range all {
-		err = errors.Join(err, clearOne(store, f, s))
-	}
-	return err
-}
-
-func clearOne(store *pending.Store, f *pending.File, s streams) error {
-	if err := store.Remove(f); err != nil {
+func (f fileQuestion) clear(_ context.Context, s streams) error {
+	if err := f.store.Remove(f.File); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(s.out, "Removed: %s\n", clean.Line(f.Path))

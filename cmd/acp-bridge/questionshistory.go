@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,10 +16,8 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
-
-// localHub is where a hub listens unless it is told otherwise.
-const localHub = "http://127.0.0.1:7717"
 
 // recordFlags say what of a hub's history is meant.
 type recordFlags struct{ since, text, by string }
@@ -149,7 +148,7 @@ func (t *table) add(r settledQuestion) error {
 		t.begun = true
 		t.line("SETTLED", "TOOK", "BY", "QUESTION AND ANSWER")
 	}
-	when, took, by := r.At.Local().Format("2006-01-02 15:04"), tookText(r.Seconds), firstOf(clean.Line(r.By), "-")
+	when, took, by := r.At.Local().Format("2006-01-02 15:04"), tookText(r.Seconds), cmp.Or(clean.Line(r.By), "-")
 	if r.Elsewhere && r.By != "" {
 		by = "agent: " + by
 	}
@@ -196,7 +195,7 @@ func tookText(seconds float64) string {
 // is named: a history is only at hubs.
 func (h *hubFlags) atLocalHub() {
 	if h.address == "" {
-		h.address = firstOf(os.Getenv(hubEnv), localHub)
+		h.address = cmp.Or(os.Getenv(hubEnv), hublink.LocalAddress())
 	}
 }
 

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +22,7 @@ import (
 
 // hubQuestion is a question that waits at a hub, as GET /questions has it.
 type hubQuestion struct {
+	hub          *hubFlags
 	Group        string    `json:"group"`
 	Conversation string    `json:"conversation"`
 	ID           string    `json:"question"`
@@ -33,6 +33,7 @@ type hubQuestion struct {
 	Machine      string    `json:"machine"`
 	Dir          string    `json:"cwd"`
 	Detail       string    `json:"detail"`
+	Shown        string    `json:"shown"`
 	Asked        time.Time `json:"asked"`
 	State        struct {
 		Revision  uint64 `json:"revision"`
@@ -58,7 +59,7 @@ func (q *hubQuestion) call() convert.Call {
 
 // from says who asks, where, since when, and whether it still waits.
 func (q *hubQuestion) from() string {
-	where := firstOf(q.Dir, "an unknown folder")
+	where := cmp.Or(q.Dir, "an unknown folder")
 	if q.Branch != "" {
 		where += " (" + q.Branch + ")"
 	}
@@ -69,90 +70,43 @@ func (q *hubQuestion) from() string {
 	if q.State.Gone {
 		waits = "the agent is gone, but may come back"
 	}
-	return clean.Line(fmt.Sprintf("%s in %s, %s, %s", firstOf(q.Agent, "an agent"), where, ago(q.Asked, time.Now()), waits))
+	return clean.Line(fmt.Sprintf("%s in %s, %s, %s", cmp.Or(q.Agent, "an agent"), where, ago(q.Asked, time.Now()), waits))
 }
 
-// atHub lists, shows or answers what waits at a hub.
-func (o questionsOptions) atHub(ctx context.Context, s streams) error {
-	switch o.action {
-	case "list":
-		if o.name != "" {
-			return misused("unexpected argument %q; acp-bridge questions show %s shows one", o.name, o.name)
-		}
-	case "show", "answer", "clear":
-	case "history", "forget":
-		return o.atRecord(ctx, s)
-	default:
-		return o.unknown()
+// list has those that wait, the newest first.
+func (h *hubFlags) list(ctx context.Context) (list []openQuestion, err error) {
+	all, err := h.questions(ctx)
+	for _, q := range all {
+		list = append(list, q)
 	}
-	all, err := o.hub.questions(ctx)
-	if err != nil {
-		return err
-	}
-	if o.action == "list" {
-		return listAtHub(all, o.json, s)
-	}
-	if o.action == "clear" && o.all {
-		return o.clearAtHub(ctx, all, s)
-	}
-	q, err := o.choose(ctx, all, s)
-	switch {
-	case err != nil:
-		return err
-	case o.action == "show":
-		return showAtHub(q, o.json, s)
-	case o.action == "clear":
-		return o.dismissAtHub(ctx, q, s)
-	}
-	return o.answerAtHub(ctx, q, s)
+	return list, err
 }
 
-// questions are those that wait, the newest first.
 func (h *hubFlags) questions(ctx context.Context) ([]*hubQuestion, error) {
 	var reply struct{ Questions []*hubQuestion }
 	path := "/questions"
 	if h.group != "" {
 		path += "?group=" + url.QueryEscape(h.group)
 	}
-	if err := h.call(ctx, http.MethodGet, path, nil, &reply); err != nil {
-		return nil, err
+	err := h.call(ctx, http.MethodGet, path, nil, &reply)
+	for _, q := range reply.Questions {
+		q.hub = h
 	}
-	return reply.Questions, nil
+	return reply.Questions, err
 }
 
-func listAtHub(all []*hubQuestion, asJSON bool, s streams) error {
-	if asJSON {
-		list := make([]waitingQuestion, len(all))
-		for i, q := range all {
-			list[i] = q.shown()
-		}
-		return printJSON(s, list)
-	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(s.out, "No open questions.")
-		return err
-	}
-	for _, q := range all {
-		fmt.Fprintf(s.out, "%s  %s\n", clean.Line(q.ID), q.from())
-		for _, sub := range q.State.Questions {
-			fmt.Fprintf(s.out, "    %s\n", clean.Truncate(clean.Line(sub.Question), 74))
-		}
-	}
-	return nil
+func (q *hubQuestion) line() (string, []convert.Question) {
+	return fmt.Sprintf("%s  %s", clean.Line(q.ID), q.from()), q.call().Questions
 }
 
-func showAtHub(q *hubQuestion, asJSON bool, s streams) error {
-	if asJSON {
-		return printJSON(s, q.shown())
-	}
-	fmt.Fprintf(s.out, "%s  %s\n%s, conversation %s, asked %s\n", clean.Line(q.ID), q.from(),
-		firstOf(clean.Line(q.Title), "Question"), clean.Line(q.Conversation), q.Asked.Local().Format(time.DateTime))
-	if q.Detail != "" {
-		fmt.Fprintln(s.out)
-		showDetail(s.out, q.Detail)
+func (q *hubQuestion) show(w io.Writer) error {
+	fmt.Fprintf(w, "%s  %s\n%s, conversation %s, asked %s\n", clean.Line(q.ID), q.from(),
+		cmp.Or(clean.Line(q.Title), "Question"), clean.Line(q.Conversation), q.Asked.Local().Format(time.DateTime))
+	if text := q.approves(); text != "" {
+		fmt.Fprintf(w, "\n   %s\n", strings.ReplaceAll(text, "\n", "\n   "))
 	}
 	for i, sub := range q.call().Questions {
-		showQuestion(s.out, i+1, sub)
+		showQuestion(w, i+1, sub)
 	}
 	return nil
 }
@@ -167,7 +121,11 @@ func abbreviates(name, id string) bool {
 // choose finds the question that was named: by its id, or by how a long one begins.
 // Without a name it is the only one that waits, or the one that a person
 // picks.
-func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s streams) (*hubQuestion, error) {
+func (h *hubFlags) choose(ctx context.Context, o questionsOptions, s streams) (openQuestion, error) {
+	all, err := h.questions(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var found []*hubQuestion
 	for _, q := range all {
 		if o.name == "" || o.name == q.ID || o.name == q.Conversation+"/"+q.ID {
@@ -220,61 +178,40 @@ func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s stre
 // path is where the question is answered, as it was seen.
 func (q *hubQuestion) path(what string) string {
 	return "/conversations/" + url.PathEscape(q.Conversation) + "/" + what + "?question=" + url.QueryEscape(q.ID) +
-		"&revision=" + strconv.FormatUint(q.State.Revision, 10) + "&group=" + url.QueryEscape(firstOf(q.Group, "owner"))
+		"&revision=" + strconv.FormatUint(q.State.Revision, 10) + "&group=" + url.QueryEscape(cmp.Or(q.Group, "owner"))
 }
+
+// approves is all that a permission is for, as the hub shows it, or the tool's input if the
+// hub is too old to.
+func (q *hubQuestion) approves() string { return clean.Visible(cmp.Or(q.Shown, q.Detail)) }
 
 // approved is what a person is asked: of a permission all that it is for.
 func (q *hubQuestion) approved(c convert.Call) convert.Call {
-	if q.Kind != "permission" || q.Detail == "" || len(c.Questions) == 0 {
-		return c
+	if text := q.approves(); q.Kind == "permission" && text != "" && len(c.Questions) > 0 {
+		c.Questions = slices.Clone(c.Questions)
+		c.Questions[0].Text += "\n" + text
 	}
-	c.Questions = slices.Clone(c.Questions)
-	c.Questions[0].Text += "\n" + strings.Join(detailLines(q.Detail), "\n")
 	return c
 }
 
-// dismissAtHub takes a question back in its asker's place.
-func (o questionsOptions) dismissAtHub(ctx context.Context, q *hubQuestion, s streams) error {
-	if err := o.hub.call(ctx, http.MethodPost, q.path("cancel"), nil, nil); err != nil {
+func (q *hubQuestion) clear(ctx context.Context, s streams) error {
+	if err := q.hub.call(ctx, http.MethodPost, q.path("cancel"), nil, nil); err != nil {
 		return fmt.Errorf("%s: not dismissed: %w", clean.Line(q.ID), err)
 	}
 	_, err := fmt.Fprintf(s.out, "Dismissed: %s\n", clean.Line(q.ID))
 	return err
 }
 
-// clearAtHub dismisses everything that waits.
-func (o questionsOptions) clearAtHub(ctx context.Context, all []*hubQuestion, s streams) error {
-	if o.name != "" {
-		return misused("--all dismisses every open question, not just %q", o.name)
-	}
-	var problems error
-	for _, q := range all {
-		problems = errors.Join(problems, o.dismissAtHub(ctx, q, s))
-	}
-	return problems
-}
-
-// answerAtHub answers a question as it was seen: if it has changed since, it is
-// refused.
-func (o questionsOptions) answerAtHub(ctx context.Context, q *hubQuestion, s streams) error {
+// answer answers a question as it was seen: if it has changed since, it is refused.
+func (q *hubQuestion) answer(ctx context.Context, o questionsOptions, s streams) error {
 	c := q.call()
-	data, given, err := o.answers.read(s)
-	if err != nil {
-		return err
+	for i := range c.Questions { // words beside a no are its reason, which the hub judges
+		c.Questions[i].Closed = c.Questions[i].Closed && q.Kind != "permission"
 	}
-	var outcome convert.Outcome
-	if given {
-		outcome, err = o.answers.outcome(c, data, s.err)
-	} else {
-		outcome, err = askOn(ctx, q.approved(c), terminal.Resolver{Plain: o.plain, Verbatim: q.Kind == "permission"}, s)
-	}
+	given, err := o.get(ctx, c, q.approved(q.call()), terminal.Resolver{Verbatim: q.Kind == "permission"}, s)
 	switch {
-	case errors.Is(err, terminal.ErrNoTerminal):
-		return usagef("there is no terminal to ask on; use --answers")
-	case given && outcome.Status == convert.Cancelled:
-		return o.dismissAtHub(ctx, q, s)
-	case outcome.Status == convert.Cancelled, outcome.Status == convert.Declined:
-		return cli.Exit{Code: exitCancelled}
+	case errors.Is(err, convert.ErrCancelled):
+		return q.clear(ctx, s)
 	case err != nil:
 		return err
 	}
@@ -283,75 +220,32 @@ func (o questionsOptions) answerAtHub(ctx context.Context, q *hubQuestion, s str
 		Text     string   `json:"text,omitempty"`
 		Note     string   `json:"note,omitempty"`
 	}
-	answers := make([]exact, len(outcome.Answers))
-	for i, a := range outcome.Answers {
+	answers := make([]exact, len(given))
+	for i, a := range given {
 		answers[i] = exact{a.Selected, a.Text, a.Note}
 	}
-	if err := o.hub.call(ctx, http.MethodPost, q.path("respond"), map[string]any{"answers": answers}, nil); err != nil {
-		return fmt.Errorf("not answered: %w", err)
+	if err := q.hub.call(ctx, http.MethodPost, q.path("respond"), map[string]any{"answers": answers}, nil); err != nil {
+		return fmt.Errorf("not answered, and what was chosen does not count: %w", err)
 	}
 	_, err = fmt.Fprintf(s.out, "Answered: %s\n", clean.Line(q.ID))
 	return err
 }
 
-// hubError is what a hub replied in place of what it was asked for.
-type hubError struct {
-	status int
-	text   string
-}
-
-func (e hubError) Error() string { return e.text }
-
 // hubTime bounds a request to a hub.
 const hubTime = 20 * time.Second
 
-// maxHubReply is more than any list of questions has.
-const maxHubReply = 256 << 20
-
 // call makes one request to the hub. Its error is what the hub said.
 func (h *hubFlags) call(ctx context.Context, method, path string, body, into any) error {
-	token, err := h.token()
-	if err != nil {
+	if _, err := h.token(); err != nil {
 		return cli.Usage(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, hubTime)
 	defer cancel()
-	var data []byte
-	if body != nil {
-		if data, err = json.Marshal(body); err != nil {
-			return err
-		}
-	}
-	req, err := http.NewRequestWithContext(ctx, method, h.url.String()+path, bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	base := http.DefaultTransport
-	if !hublink.Named(h.tokenFile) {
-		own := http.DefaultTransport.(*http.Transport).Clone()
-		defer own.CloseIdleConnections()
-		hublink.Prove(own, h.token)
-		base = own
-	}
-	client := http.Client{Transport: hublink.Transport(base, h.all()), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	reply, err := client.Do(req)
-	if err != nil {
+	c := hublink.NewCaller(h.all(), h.token, hubTime)
+	defer c.Client.CloseIdleConnections()
+	err := c.Call(ctx, method, path, body, into)
+	if errors.As(err, new(*url.Error)) {
 		return fmt.Errorf("the hub cannot be reached: %w", err)
 	}
-	defer reply.Body.Close()
-	data, err = io.ReadAll(io.LimitReader(reply.Body, maxHubReply))
-	if err != nil {
-		return err
-	}
-	if reply.StatusCode != http.StatusOK {
-		var said struct{ Error string }
-		_ = json.Unmarshal(data, &said)
-		return hubError{reply.StatusCode, firstOf(clean.Line(said.Error), "the hub replied with "+reply.Status)}
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(data, into)
+	return err
 }

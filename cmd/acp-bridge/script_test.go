@@ -12,10 +12,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/acp-bridge/acp-bridge/cmd/internal/exits"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli/clitest"
+	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
-	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
@@ -62,7 +62,7 @@ func (m withState) Run() int {
 	if err := os.Setenv("XDG_STATE_HOME", dir); err != nil {
 		panic(err)
 	}
-	paralleltest.Main(12)
+	leaktest.Parallel(12)
 	return m.M.Run()
 }
 
@@ -77,7 +77,7 @@ func TestScripts(t *testing.T) {
 			env.Values[scriptHubKey{}] = &scriptHub{}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits.Command, "replace": replace, "asked": askedIn, "hub": hubInScript},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits, "replace": replace, "asked": askedIn, "hub": hubInScript, "program": hubProgram},
 	})
 }
 

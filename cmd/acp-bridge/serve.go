@@ -115,7 +115,6 @@ func serve(ctx context.Context, o backend.Options, log logOptions, hub hubFlags,
 	}
 	o.Version = version()
 	o.Login = loginOf(o.Claude)
-	defer trimSoon()()
 	// A dead editor must not kill us before its agent's processes are ended.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -128,7 +127,6 @@ func serve(ctx context.Context, o backend.Options, log logOptions, hub hubFlags,
 		defer f.Close()
 		s.out = f
 	}
-	defer releaseWhileAsking(o.Desk)()
 	return backend.Serve(ctx, s.in, s.out, o)
 }
 

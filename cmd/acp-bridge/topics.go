@@ -11,20 +11,12 @@ var topicFiles embed.FS
 
 // topics are what acp-bridge help takes besides commands, in the order of use.
 func topics() (list []cli.Topic) {
-	for _, name := range []string{"asking", "trouble", "claude", "agents", "wire", "security", "speed"} {
-		text := topicFile(name)
-		if name == "wire" {
-			text += topicFile("examples/wire")
+	for _, name := range []string{"asking", "trouble", "claude", "agents", "security"} {
+		text, err := topicFiles.ReadFile("topics/" + name + ".txt")
+		if err != nil {
+			panic(err) // it is not in the program
 		}
-		list = append(list, cli.Topic{Name: name, Text: text})
+		list = append(list, cli.Topic{Name: name, Text: string(text)})
 	}
 	return list
-}
-
-func topicFile(name string) string {
-	text, err := topicFiles.ReadFile("topics/" + name + ".txt")
-	if err != nil {
-		panic(err) // it is not in the program
-	}
-	return string(text)
 }

@@ -17,10 +17,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/internal/clientcheck"
+	"github.com/acp-bridge/acp-bridge/internal/scripted"
 )
 
-// toldEditor is an editor that knows nothing but what help wire says. Its replies
+// toldEditor is an editor that knows nothing but what the comment of adapter/editor says. Its replies
 // are those of the examples there.
 type toldEditor struct {
 	name, capabilities string
@@ -84,7 +84,7 @@ var toldEditors = []toldEditor{{
 	shown:   map[int]shown{2: {"Several picks, in rounds; this is the second", 2}, 3: {"Own words: the next prompt is the answer", 0}},
 }}
 
-// What help wire shows is what goes over the wire, and is enough to pass
+// What testdata/golden/messages.txt shows is what goes over the wire, and is enough to pass
 // check-client. With -update the examples are written anew.
 func TestWireExamples(t *testing.T) {
 	var b strings.Builder
@@ -92,7 +92,7 @@ func TestWireExamples(t *testing.T) {
 		fmt.Fprintf(&b, "\n%s\n  initialize: clientCapabilities\n%s", strings.ToUpper(c.name), block(c.capabilities))
 		b.WriteString(c.play(t))
 	}
-	const name = "topics/examples/wire.txt"
+	const name = "../../testdata/golden/messages.txt"
 	if *update {
 		require.NoError(t, os.WriteFile(name, []byte(b.String()), 0o644))
 	}
@@ -111,7 +111,7 @@ func (c toldEditor) play(t *testing.T) string {
 	var seconds atomic.Int64
 	slow := func() time.Time { return time.Unix(seconds.Add(1), 0) } // a person's
 	go func() {
-		ended <- clientcheck.Serve(ctx, fromClient, toClient, clientcheck.Options{Version: "1", Now: slow})
+		ended <- scripted.ServeCheck(ctx, fromClient, toClient, scripted.CheckOptions{Version: "1", Now: slow})
 	}()
 	defer func() { stop(); toAgent.Close(); fromAgent.Close(); <-ended }()
 

@@ -43,6 +43,32 @@ func TestKimiForm(t *testing.T) {
 	require.Contains(t, form.Questions[0].Text, "Which features?", "nothing is left out")
 }
 
+const openCodeForm = `{"mode":"form","sessionId":"s","toolCallId":"c","message":"Questions","requestedSchema":{"type":"object","properties":{
+ "q0":{"type":"string","title":"Database","description":"Which database?","oneOf":[{"const":"PostgreSQL","title":"PostgreSQL","description":"big"},{"const":"SQLite","title":"SQLite"}]},
+ "q0_custom":{"type":"string","title":"Database (other)","description":"Type your own answer"}},"required":[]}}`
+
+// OpenCode 2 has the question beside its header, and a name for the form in the message.
+// Words count there in the place of a pick, so a note names it.
+func TestOpenCodeForm(t *testing.T) {
+	form, err := ask.AgentForm{Params: json.RawMessage(openCodeForm)}.Call()
+	require.NoError(t, err)
+	require.Len(t, form.Questions, 1, "the field for own words belongs to its question")
+	q := form.Questions[0]
+	require.Equal(t, "Which database?", q.Text)
+	require.Equal(t, "Database", q.Header)
+	require.False(t, q.Closed)
+	for want, a := range map[string]convert.Answer{
+		`{"action":"accept","content":{"q0":"SQLite"}}`:                                                             {Selected: []string{"SQLite"}},
+		`{"action":"accept","content":{"q0_custom":"DuckDB"}}`:                                                      {Text: "DuckDB"},
+		`{"action":"accept","content":{"q0_custom":"DuckDB\nfor now"}}`:                                             {Text: "DuckDB", Note: "for now"},
+		`{"action":"accept","content":{"q0":"SQLite","q0_custom":"` + convert.WithNote("SQLite", "for now") + `"}}`: {Selected: []string{"SQLite"}, Note: "for now"},
+	} {
+		reply, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{a}})
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(reply))
+	}
+}
+
 const codexForm = `{"sessionId":"s","toolCallId":"c","mode":"form","message":"Codex needs your input to continue.","requestedSchema":{"type":"object","properties":{
  "db":{"title":"Which database?","description":"Database","_meta":{"codex":{"isOther":true,"isSecret":SECRET}},"type":"string","oneOf":[
   {"const":"PostgreSQL","title":"PostgreSQL"},{"const":"SQLite","title":"SQLite"},{"const":"None of the above","title":"None of the above","description":"Provide a different answer in the note field."}]},

@@ -102,28 +102,26 @@ func (a *Asking) take(r reply) (Step, error) {
 	if err != nil {
 		return 0, err
 	}
-	if a.Question().Options[i].Effect != 0 {
-		return a.effect(i), nil
-	}
-	note := strings.TrimSpace(r.text + "\n" + r.notes)
-	a.answer = convert.Answer{Selected: []string{a.Question().Options[i].Label}, Note: note}
-	return Done, nil
+	return a.effect(i, r.words()), nil
 }
 
-// effect does what an option with an effect does.
-func (a *Asking) effect(i int) Step {
-	a.answer = convert.Answer{}
-	switch o := &a.Question().Options[i]; o.Effect {
-	case convert.EffectDecline:
+// effect does what an option does that is picked alone. Words beside it are its note:
+// whether it takes them, [convert.Question.Fits] says.
+func (a *Asking) effect(i int, words string) Step {
+	o := &a.Question().Options[i]
+	a.answer = convert.Answer{Selected: []string{o.Label}, Note: words}
+	switch {
+	case words != "":
+	case o.Effect == convert.EffectDecline:
+		a.answer = convert.Answer{}
 		return Refused
-	case convert.EffectAlone:
-		a.answer.Selected = []string{o.Label}
+	case o.Effect == convert.EffectSkip:
+		a.answer = convert.Answer{}
 	}
 	return Done
 }
 
 func (a *Asking) takeMany(r reply) (Step, error) {
-	open := !a.Question().Closed
 	ids, several := r.ids, r.many
 	if !several {
 		ids = a.joined(r.id)
@@ -138,12 +136,12 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 		return 0, err
 	}
 	if p.effect >= 0 {
-		return a.effect(p.effect), nil
+		return a.effect(p.effect, r.words()), nil
 	}
 	p.other = p.other || r.id == OtherID
 	text, note := r.text, r.notes
-	if !open {
-		text, note = "", strings.TrimSpace(text+"\n"+note)
+	if a.Question().Closed {
+		text, note = "", r.words()
 	} else if text == "" {
 		text, note = note, ""
 	}
@@ -155,7 +153,7 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 	switch {
 	case p.other && text == "":
 		return NeedText, nil
-	case p.done, p.other, several, text != "", a.opts.Aware, len(p.picked) == plain(a.Question()):
+	case p.done, p.other, several, text != "", note != "", a.opts.Aware, len(p.picked) == plain(a.Question()):
 		return Done, nil
 	}
 	a.round++
@@ -242,7 +240,11 @@ func (a *Asking) Message() string {
 	if a.typing {
 		return wordsMessage(a.spoken())
 	}
-	return Message(a.spoken(), a.picked)
+	text := Message(a.spoken(), a.picked)
+	if place := placeOf(a.call, a.index); place != "" {
+		text = place + "\n\n" + text
+	}
+	return text
 }
 
 // Reads is what a reply to [Asking.Message] means. Behind Other a number is the
@@ -272,7 +274,7 @@ func (a *Asking) ReplyText(reply string) (step Step, unclear string) {
 	case said.Unclear != "":
 		return 0, said.Unclear
 	case len(said.Picks) == 1 && a.Question().Options[said.Picks[0]].Effect != 0:
-		return a.effect(said.Picks[0]), ""
+		return a.effect(said.Picks[0], ""), ""
 	case !a.Question().MultiSelect:
 		a.picked = nil
 	}

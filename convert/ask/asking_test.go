@@ -291,6 +291,8 @@ func TestWhatAQuestionTakes(t *testing.T) {
 	closedOne.Questions[0].Closed, closedMany.Questions[0].Closed = true, true
 	lone := oneQuestion(true, "x", "none")
 	lone.Questions[0].Options[1].Effect = convert.EffectAlone
+	declines := oneQuestion(false, "x", "no")
+	declines.Questions[0].Options[1].Effect = convert.EffectDecline
 	typed := meta{"customText": "words"}
 	for name, tc := range map[string]struct {
 		call   convert.Call
@@ -308,6 +310,10 @@ func TestWhatAQuestionTakes(t *testing.T) {
 		"Other of several closed":           {closedMany, "", picked(ask.OtherID, typed, nil), 0, convert.Answer{}},
 		"Other among closed ones":           {closedMany, "", picked("x", several("x", ask.OtherID), nil), 0, convert.Answer{}},
 		"words beside a closed pick":        {closedMany, "", picked("x", meta{"selectedOptionIds": []any{"x", "y"}, "customText": "words"}, nil), ask.Done, convert.Answer{Selected: []string{"x", "y"}, Note: "words"}},
+		"words in a closed round":           {closedMany, "", picked("x", typed, nil), ask.Done, convert.Answer{Selected: []string{"x"}, Note: "words"}},
+		"declined":                          {declines, "", picked("no", nil, nil), ask.Refused, convert.Answer{}},
+		"declined, with words":              {declines, "", picked("no", typed, nil), ask.Done, convert.Answer{Selected: []string{"no"}, Note: "words"}},
+		"words beside one that is alone":    {lone, "", picked("none", nil, meta{"notes": "words"}), ask.Done, convert.Answer{Selected: []string{"none"}, Note: "words"}},
 		"Other beside a list":               {many, "", picked(ask.OtherID, several("x"), nil), ask.NeedText, convert.Answer{Selected: []string{"x"}}},
 		"Other beside a list, with words":   {many, "", picked(ask.OtherID, meta{"selectedOptionIds": []any{"x"}, "customText": "words"}, nil), ask.Done, convert.Answer{Selected: []string{"x"}, Text: "words"}},
 		"all that can be picked":            {lone, "", picked("x", nil, nil), ask.Done, convert.Answer{Selected: []string{"x"}}},

@@ -33,24 +33,24 @@ type FormRequest struct {
 
 // FormSchema is the object a form asks for.
 type FormSchema struct {
-	Type       string               `json:"type"`
-	Properties map[string]FormField `json:"properties"`
-	Required   []string             `json:"required,omitempty"`
+	Type       string                  `json:"type"`
+	Properties map[string]formProperty `json:"properties"`
+	Required   []string                `json:"required,omitempty"`
 }
 
-// FormField is one field of a form.
-type FormField struct {
+// formProperty is one field of a form.
+type formProperty struct {
 	Type        string         `json:"type"`
 	Title       string         `json:"title,omitempty"`
 	Description string         `json:"description,omitempty"`
 	Enum        []string       `json:"enum,omitempty"`
 	OneOf       []FormOption   `json:"oneOf,omitempty"`
-	Items       *FormItems     `json:"items,omitempty"`
+	Items       *formItems     `json:"items,omitempty"`
 	Meta        map[string]any `json:"_meta,omitempty"`
 }
 
-// FormItems are the choices of a field that takes several.
-type FormItems struct {
+// formItems are the choices of a field that takes several.
+type formItems struct {
 	Type  string       `json:"type,omitempty"`
 	Enum  []string     `json:"enum,omitempty"`
 	AnyOf []FormOption `json:"anyOf,omitempty"`
@@ -75,7 +75,7 @@ const (
 // required; each question with options that takes own words has a text field
 // for them beside it.
 func Form(c convert.Call) FormRequest {
-	fields := make(map[string]FormField, 2*len(c.Questions))
+	fields := make(map[string]formProperty, 2*len(c.Questions))
 	for i := range c.Questions {
 		addFields(fields, c, i)
 	}
@@ -96,9 +96,9 @@ func Form(c convert.Call) FormRequest {
 	return request
 }
 
-func addFields(fields map[string]FormField, c convert.Call, i int) {
+func addFields(fields map[string]formProperty, c convert.Call, i int) {
 	q, key := &c.Questions[i], formKey(c, i)
-	field := FormField{Type: "string", Title: clean.Truncate(heading(c, i), maxTitle)}
+	field := formProperty{Type: "string", Title: clean.Truncate(heading(c, i), maxTitle)}
 	if len(c.Questions) > 1 {
 		field.Description = clean.Block(q.Text)
 	}
@@ -108,7 +108,7 @@ func addFields(fields map[string]FormField, c convert.Call, i int) {
 	}
 	own := "Your own answer, or a note on the choice above."
 	if q.MultiSelect {
-		field.Type, field.Items = "array", &FormItems{AnyOf: formOptions(q)}
+		field.Type, field.Items = "array", &formItems{AnyOf: formOptions(q)}
 		own = "Your own answer; it is added to the choices above."
 	} else {
 		field.OneOf = formOptions(q)
@@ -117,7 +117,7 @@ func addFields(fields map[string]FormField, c convert.Call, i int) {
 	if q.Closed {
 		return
 	}
-	fields[key+customSuffix] = FormField{
+	fields[key+customSuffix] = formProperty{
 		Type:        "string",
 		Title:       "Other",
 		Description: own,

@@ -1,8 +1,10 @@
 package ask
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,7 +75,7 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 	switch {
 	case clean.Blank(message):
 	case f.fields[0].isCodex():
-	case len(f.fields) == 1 && (ours || f.fields[0].about == ""):
+	case len(f.fields) == 1 && (f.fields[0].about == "" || strings.HasPrefix(f.fields[0].key, keyPrefix)):
 		f.Questions[0].Text = message
 	case !ours:
 		f.Questions[0].Text = message + "\n\n" + f.Questions[0].Text
@@ -131,6 +133,9 @@ func (f *FormCall) read(schema gjson.Result, customs map[string]string) error {
 	return err
 }
 
+// questionKey is that of a question in a form: ours, and OpenCode's.
+var questionKey = regexp.MustCompile(`^(question_|q\d)`)
+
 // customFields maps the key of a question to that of its custom answer.
 func customFields(properties gjson.Result) map[string]string {
 	if !strings.Contains(properties.Raw, "_") && !strings.Contains(properties.Raw, `\`) {
@@ -140,7 +145,7 @@ func customFields(properties gjson.Result) map[string]string {
 	properties.ForEach(func(k, v gjson.Result) bool {
 		if mark := read.Field(read.Field(v, "_meta"), customMark); mark.Get("isCustomAnswer").Bool() {
 			customs[mark.Get("questionId").Str] = k.Str
-		} else if of, ok := strings.CutSuffix(k.Str, customSuffix); ok && strings.HasPrefix(of, keyPrefix) && read.Field(properties, of).Exists() {
+		} else if of, ok := strings.CutSuffix(k.Str, customSuffix); ok && questionKey.MatchString(of) && read.Field(properties, of).Exists() {
 			customs[of] = k.Str // other agents set no mark
 		} else if of, ok := codexNote(v); ok {
 			customs[of] = k.Str
@@ -150,13 +155,10 @@ func customFields(properties gjson.Result) map[string]string {
 	return customs
 }
 
-// A form that a person fills in has far fewer.
-const maxFields, maxChoices = 100, 1000
-
 func (f *FormCall) add(to formField) error {
 	to.look()
-	q := convert.Question{Header: firstNonEmpty(to.title, to.key)}
-	q.Text = firstNonEmpty(to.about, q.Header)
+	q := convert.Question{Header: cmp.Or(to.title, to.key)}
+	q.Text = cmp.Or(to.about, q.Header)
 	if clean.Blank(q.Text) {
 		q.Text = "(a field without a name)"
 	}
@@ -166,12 +168,12 @@ func (f *FormCall) add(to formField) error {
 		return &convert.InputError{Question: len(f.Questions) + 1, Err: convert.ErrWrongType,
 			Detail: fmt.Sprintf("field %q has the unknown type %q", to.key, to.kind)}
 	}
-	if len(f.fields) == maxFields {
-		return &convert.InputError{Err: convert.ErrTooManyQuestions, Detail: fmt.Sprintf("a form has at most %d fields", maxFields)}
+	if len(f.fields) == read.MaxQuestions {
+		return &convert.InputError{Err: convert.ErrTooManyQuestions, Detail: fmt.Sprintf("a form has at most %d fields", read.MaxQuestions)}
 	}
-	if len(options) > maxChoices {
+	if len(options) > read.MaxOptions {
 		return &convert.InputError{Question: len(f.Questions) + 1, Err: convert.ErrOptionCount,
-			Detail: fmt.Sprintf("a field has at most %d", maxChoices)}
+			Detail: fmt.Sprintf("a field has at most %d", read.MaxOptions)}
 	}
 	q.MultiSelect = to.kind == "array"
 	to.preset = read.Field(to.schema, "default")
@@ -181,6 +183,12 @@ func (f *FormCall) add(to formField) error {
 	to.closed = len(q.Options) > 0 || q.MultiSelect
 	q.Closed = to.closed && to.custom == ""
 	q.OwnWords = !to.closed
+	switch {
+	case q.OwnWords && to.kind == "string":
+		q.Format = read.Field(to.schema, "format").Str
+	case q.OwnWords || to.kind == "boolean":
+		q.Format = to.kind
+	}
 	if v := to.preset; q.OwnWords && v.Exists() && !clean.Blank(v.String()) && to.check(v) == nil {
 		q.Options = []convert.Option{{Label: v.String(), Description: "default", Effect: convert.EffectAlone}}
 		to.values = []gjson.Result{v}
@@ -195,7 +203,7 @@ func (t *formField) addOption(q *convert.Question, o gjson.Result) {
 	value, label := o, o.String()
 	if o.IsObject() {
 		value = read.Field(o, "const")
-		label = firstNonEmpty(read.Field(o, "title").String(), value.String())
+		label = cmp.Or(read.Field(o, "title").String(), value.String())
 	}
 	if t.indexOf(value) >= 0 {
 		return
@@ -234,15 +242,6 @@ func unused(q *convert.Question, label string) string {
 		label = strings.TrimSuffix(label, " "+strconv.Itoa(n-1)) + " " + strconv.Itoa(n)
 	}
 	return label
-}
-
-func firstNonEmpty(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 func wrongType(name, want string, got gjson.Result) error {

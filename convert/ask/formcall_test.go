@@ -9,15 +9,15 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
-	"github.com/acp-bridge/acp-bridge/convert/internal/calltest"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // A call sent as a form and shown as questions gets the answers that the user
 // gave to the questions shown.
 func TestFormThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		call := calltest.Call(t)
+		call := acptest.Call(t)
 		params, err := json.Marshal(ask.Form(call))
 		require.NoError(t, err)
 		form, err := ask.ParseForm(params)
@@ -95,6 +95,8 @@ func TestForeignForm(t *testing.T) {
 	require.ErrorContains(t, err, `question 2: the answer does not fit: expected a whole number, got "many"`)
 	_, err = form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}, {}, {}, {Text: "maybe"}}})
 	require.ErrorContains(t, err, `question 4: the answer does not fit: it accepts only its options, got "maybe"`)
+	_, err = form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}, {}, {}, {Selected: yes, Note: "only if"}}})
+	require.ErrorContains(t, err, `question 4: the answer does not fit: it accepts only its options, got "Yes (note: only if)"`)
 	for status, want := range map[convert.Status]string{convert.Declined: "decline", convert.Cancelled: "cancel", convert.Failed: "cancel"} {
 		reply, err := form.Reply(convert.Outcome{Status: status})
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/mail"
@@ -194,7 +195,7 @@ func (t *formField) parse(words string) (string, error) {
 func (t *formField) expects() string {
 	switch {
 	case t.kind == "array":
-		return firstNonEmpty(t.span("minItems", "maxItems"), "any") + " of the options"
+		return cmp.Or(t.span("minItems", "maxItems"), "any") + " of the options"
 	case t.closed:
 		return "one of the options"
 	case t.kind == "integer":

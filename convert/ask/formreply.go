@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -28,6 +29,9 @@ func (f FormCall) Reply(o convert.Outcome) (json.RawMessage, error) {
 		var a convert.Answer
 		if i < len(o.Answers) {
 			a = o.Answers[i]
+		}
+		if err := f.Questions[i].Fits(a); err != nil {
+			return nil, fmt.Errorf("question %d: %w", i+1, err)
 		}
 		if len(a.Selected) == 1 && f.effect(i, a) == convert.EffectDecline {
 			return json.RawMessage(declineForm), nil
@@ -86,8 +90,14 @@ func (f FormCall) put(content map[string]json.RawMessage, i int, a convert.Answe
 	if len(a.Selected) > 1 && f.effect(i, a) != 0 {
 		return fmt.Errorf("%w: one of these options cannot be combined with others", convert.ErrBadAnswer)
 	}
-	to, words := &f.fields[i], firstNonEmpty(a.Text, a.Note)
+	to, words := &f.fields[i], a.Text
+	if a.Note != "" {
+		words = strings.TrimSpace(words + "\n" + a.Note)
+	}
 	if words != "" && to.custom != "" {
+		if len(a.Selected) == 1 && to.kind != "array" && !strings.HasPrefix(to.key, keyPrefix) && questionKey.MatchString(to.key) {
+			words = convert.WithNote(a.Selected[0], words) // OpenCode drops the pick beside them
+		}
 		content[to.custom] = clean.JSON(words)
 		words = ""
 	}
@@ -127,8 +137,6 @@ func (f FormCall) value(i int, selected []string, words string) (string, error) 
 		return values[0], nil
 	case words == "":
 		return "", nil
-	case to.closed:
-		return "", fmt.Errorf("%w: it accepts only its options, got %q", convert.ErrBadAnswer, clean.Truncate(clean.Line(words), 40))
 	}
 	return to.parse(words)
 }
@@ -269,5 +277,5 @@ func sameItems(a, b gjson.Result) bool {
 
 // name is what a field is called.
 func (f FormCall) name(i int) string {
-	return clean.Line(firstNonEmpty(f.fields[i].title, f.fields[i].key))
+	return clean.Line(cmp.Or(f.fields[i].title, f.fields[i].key))
 }

@@ -44,7 +44,8 @@ type Options struct {
 	// go: it gets no rounds.
 	Aware bool
 	// Appends is set for a client that adds the content of a request to what it
-	// shows of the tool call already: it gets no text twice.
+	// shows of the tool call already, and shows the input of one that it does not know: it
+	// gets no text twice.
 	Appends bool
 }
 
@@ -56,14 +57,18 @@ func (a *Asking) Request() acp.RequestPermissionRequest {
 	if a.opts.Title == TitleHeaderAndQuestion {
 		title = longTitle(c, q, a.roundTitle())
 	}
+	var input any = rawInput{question.Text, question.Header}
+	if a.opts.Appends {
+		input = nil
+	}
 	return acp.RequestPermissionRequest{
 		SessionId: acp.SessionId(c.Session),
 		ToolCall: acp.ToolCallUpdate{
-			ToolCallId: acp.ToolCallId(ToolCallID(c, q)),
+			ToolCallId: acp.ToolCallId(Updates(c).IDOf(q)),
 			Title:      &title,
 			Kind:       &kind,
 			Status:     &status,
-			RawInput:   rawInput{question.Text, question.Header},
+			RawInput:   input,
 			Content:    a.content(),
 		},
 		Options: a.options(),
@@ -167,13 +172,13 @@ func heading(c convert.Call, q int) string {
 	return header
 }
 
-// ToolCallID is the id under which question q is shown: the call's own for
+// IDOf is the id under which question q is shown: the call's own for
 // the first, with `:2`, `:3` … behind it for the others.
-func ToolCallID(c convert.Call, q int) string {
+func (u Updates) IDOf(q int) string {
 	if q == 0 {
-		return c.ID
+		return u.ID
 	}
-	return c.ID + ":" + strconv.Itoa(q+1)
+	return u.ID + ":" + strconv.Itoa(q+1)
 }
 
 func textContent(text string) []acp.ToolCallContent {

@@ -12,14 +12,14 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
-	"github.com/acp-bridge/acp-bridge/convert/internal/calltest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // A user with a wish, a client that shows buttons and returns one id at a time:
 // the answer that comes out is the wish.
 func TestWhatIsPickedIsWhatArrives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := calltest.Call(t)
+		c := acptest.Call(t)
 		q := rapid.IntRange(0, len(c.Questions)-1).Draw(t, "q")
 		question := c.Questions[q]
 		most := 1
@@ -58,12 +58,12 @@ func TestWhatIsPickedIsWhatArrives(t *testing.T) {
 // However strange the reply, what comes out was offered or typed.
 func TestNoAnswerIsInvented(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := calltest.Call(t)
+		c := acptest.Call(t)
 		question := c.Questions[0]
 		asking := ask.New(c, 0, ask.Options{Aware: rapid.Bool().Draw(t, "aware")})
 		for range 6 {
 			var resp acp.RequestPermissionResponse
-			id := rapid.OneOf(calltest.Labels, rapid.SampledFrom([]string{"", ask.OtherID, ask.DoneID, "__option_1__"})).Draw(t, "id")
+			id := rapid.OneOf(acptest.Labels, rapid.SampledFrom([]string{"", ask.OtherID, ask.DoneID, "__option_1__"})).Draw(t, "id")
 			if rapid.IntRange(0, 9).Draw(t, "kind") > 0 {
 				resp.Outcome = acp.NewRequestPermissionOutcomeSelected(acp.PermissionOptionId(id))
 				if rapid.Bool().Draw(t, "several") {
@@ -92,7 +92,7 @@ func TestNoAnswerIsInvented(t *testing.T) {
 
 func TestFormRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := calltest.Call(t)
+		c := acptest.Call(t)
 		content := map[string]any{}
 		want := make([]convert.Answer, len(c.Questions))
 		for i, q := range c.Questions {

@@ -26,6 +26,9 @@ type reply struct {
 	notes string
 }
 
+// words are all that was written beside the pick.
+func (r reply) words() string { return strings.TrimSpace(r.text + "\n" + r.notes) }
+
 // readReply reads the id and what the _meta says; that of the outcome itself
 // comes before that beside it.
 func readReply(resp acp.RequestPermissionResponse) (reply, error) {

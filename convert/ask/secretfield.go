@@ -18,16 +18,6 @@ func (f FormCall) Secret() bool {
 	return slices.ContainsFunc(f.fields, func(t formField) bool { return t.secret })
 }
 
-// ForAsker is the form for whoever asked, and not for a record: its answers are read as they
-// were given, also those that nobody else may see.
-func (f FormCall) ForAsker() FormCall {
-	f.fields = slices.Clone(f.fields)
-	for i := range f.fields {
-		f.fields[i].secret = false
-	}
-	return f
-}
-
 // Shown are answers to the form as they may be shown.
 func (f FormCall) Shown(answers []convert.Answer) []convert.Answer {
 	shown := slices.Clone(answers)
@@ -76,7 +66,7 @@ func SecretFields(message string, schema json.RawMessage) (keys []string) {
 			fields = append(fields, t)
 		}
 		n++
-		return n < maxFields
+		return n < read.MaxQuestions
 	})
 	heed(message, fields)
 	for _, t := range fields {

@@ -10,16 +10,21 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
+// Updates are the updates of a session that show a call.
+type Updates convert.Call
+
 // Announce is the tool_call update that shows question q before it is asked.
-func Announce(c convert.Call, q int, style TitleStyle) acp.SessionUpdate {
+func (u Updates) Announce(q int, style TitleStyle) acp.SessionUpdate {
+	c := convert.Call(u)
 	question := &c.Questions[q]
-	return announce(c, ToolCallID(c, q), title(c, q, style),
+	return announce(c, u.IDOf(q), title(c, q, style),
 		rawInput{question.Text, question.Header}, shownText(c, q))
 }
 
 // AnnounceAll is the tool_call update that shows the whole call at once, for
 // a client that gets all questions in one form.
-func AnnounceAll(c convert.Call) acp.SessionUpdate {
+func (u Updates) AnnounceAll() acp.SessionUpdate {
+	c := convert.Call(u)
 	texts := make([]string, len(c.Questions))
 	for i, q := range c.Questions {
 		texts[i] = clean.Block(q.Text)
@@ -50,24 +55,27 @@ func announce(c convert.Call, id, title string, raw any, text string) acp.Sessio
 	return update
 }
 
-// Reannounce is the update that turns the tool call of [AnnounceAll] into that
+// Reannounce is the update that turns the tool call of [Updates.AnnounceAll] into that
 // of question q, after a form could not be shown.
-func Reannounce(c convert.Call, q int, style TitleStyle) acp.SessionUpdate {
+func (u Updates) Reannounce(q int, style TitleStyle) acp.SessionUpdate {
+	c := convert.Call(u)
 	question := &c.Questions[q]
-	return acp.UpdateToolCall(acp.ToolCallId(ToolCallID(c, q)),
+	return acp.UpdateToolCall(acp.ToolCallId(u.IDOf(q)),
 		acp.WithUpdateTitle(title(c, q, style)),
 		acp.WithUpdateRawInput(rawInput{question.Text, question.Header}),
 		acp.WithUpdateContent(textContent(shownText(c, q))))
 }
 
 // Complete is the update that ends question q with `question → answer`.
-func Complete(c convert.Call, q int, a convert.Answer) acp.SessionUpdate {
-	return finish(ToolCallID(c, q), acp.ToolCallStatusCompleted, ended(c, q, answerText(a)), recordLine(c, q, a))
+func (u Updates) Complete(q int, a convert.Answer) acp.SessionUpdate {
+	c := convert.Call(u)
+	return finish(u.IDOf(q), acp.ToolCallStatusCompleted, ended(c, q, answerText(a)), recordLine(c, q, a))
 }
 
 // CompleteAll is the update that ends a call whose questions were shown as
 // one, with one line for each question.
-func CompleteAll(c convert.Call, answers []convert.Answer) acp.SessionUpdate {
+func (u Updates) CompleteAll(answers []convert.Answer) acp.SessionUpdate {
+	c := convert.Call(u)
 	lines, titles := make([]string, 0, len(answers)), make([]string, 0, len(answers))
 	for i, a := range answers {
 		lines = append(lines, recordLine(c, i, a))
@@ -77,14 +85,16 @@ func CompleteAll(c convert.Call, answers []convert.Answer) acp.SessionUpdate {
 }
 
 // Fail is the update that ends question q without an answer, with the reason.
-func Fail(c convert.Call, q int, o convert.Outcome) acp.SessionUpdate {
+func (u Updates) Fail(q int, o convert.Outcome) acp.SessionUpdate {
+	c := convert.Call(u)
 	text := recordName(c, q) + " → " + clean.Line(why(o))
-	return finish(ToolCallID(c, q), acp.ToolCallStatusFailed, ended(c, q, unanswered(o)), text)
+	return finish(u.IDOf(q), acp.ToolCallStatusFailed, ended(c, q, unanswered(o)), text)
 }
 
 // FailAll is the update that ends a call whose questions were shown as one,
 // without answers.
-func FailAll(c convert.Call, o convert.Outcome) acp.SessionUpdate {
+func (u Updates) FailAll(o convert.Outcome) acp.SessionUpdate {
+	c := convert.Call(u)
 	lines := make([]string, len(c.Questions))
 	for i := range c.Questions {
 		lines[i] = recordName(c, i) + " → " + clean.Line(why(o))

@@ -38,10 +38,18 @@ func Behind(c convert.Call, text string) string {
 // otherwise.
 func shownText(c convert.Call, q int) string {
 	text := Behind(c, clean.Block(c.Questions[q].Text))
-	if n := len(c.Questions); n > 1 && c.Server == "" {
-		text += "\n\nQuestion " + strconv.Itoa(q+1) + " of " + strconv.Itoa(n) + "."
+	if place := placeOf(c, q); place != "" {
+		text += "\n\n" + place
 	}
 	return text + previews(&c.Questions[q])
+}
+
+// placeOf says which one of several questions it is. Forms of servers say so themselves.
+func placeOf(c convert.Call, q int) string {
+	if n := len(c.Questions); n > 1 && c.Server == "" {
+		return "Question " + strconv.Itoa(q+1) + " of " + strconv.Itoa(n) + "."
+	}
+	return ""
 }
 
 // previews are those of a question's options, each in a block of its own.

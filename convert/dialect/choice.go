@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -101,47 +100,4 @@ func (choice) encode(d document, _ convert.Call, r Reply) Result {
 		return d.refuse(r.Outcome)
 	}
 	return d.respond(map[string]permissionOutcome{"outcome": outcome})
-}
-
-func (choice) holds() holds { return holds{limits: choiceLimits, closed: true} }
-
-func (choice) write(c convert.Call) any {
-	type option struct {
-		OptionID string `json:"optionId"`
-		Name     string `json:"name"`
-		Kind     string `json:"kind"`
-	}
-	type toolCall struct {
-		ToolCallID string `json:"toolCallId"`
-		Title      string `json:"title"`
-		Kind       string `json:"kind"`
-		Status     string `json:"status"`
-	}
-	params := struct {
-		SessionID string   `json:"sessionId"`
-		ToolCall  toolCall `json:"toolCall"`
-		Options   []option `json:"options"`
-	}{SessionID: c.Session, ToolCall: toolCall{c.ID, c.Questions[0].Text, "other", "pending"}}
-	for i, o := range c.Questions[0].Options {
-		params.Options = append(params.Options, option{"choice-" + strconv.Itoa(i), o.Label, "allow_once"})
-	}
-	return rpcCall(permissionMethod, params)
-}
-
-func (choice) read(d document, _ convert.Call, g given) (convert.Outcome, error) {
-	switch outcome := g.json.Get("outcome"); {
-	case g.json.Get("error").Exists():
-		return failure(g.json.Get("error").String()), nil
-	case outcome.Get("outcome").Str == "cancelled":
-		return notAnswered(convert.Cancelled), nil
-	case outcome.Get("outcome").Str != "selected":
-		return convert.Outcome{}, notThe(`{"outcome":{"outcome":"selected","optionId":"…"}} or {"outcome":{"outcome":"cancelled"}}`)
-	default:
-		options := choiceOptions(d.root.Get("params"))
-		picked, err := options.labels([]string{outcome.Get("optionId").Str})
-		if err != nil {
-			return convert.Outcome{}, err
-		}
-		return answered([]convert.Answer{{Selected: picked}})
-	}
 }

@@ -55,7 +55,7 @@ func ClaudeResult(c convert.Call, o convert.Outcome) json.RawMessage {
 	if o.Status == convert.Answered {
 		return clean.JSON(allowResult{"allow", updatedInput(c, o.Answers)})
 	}
-	interrupt := o.Status == convert.Cancelled || o.Status == convert.Disconnected
+	interrupt := o.Status == convert.Cancelled || o.Status == convert.Withdrawn || o.Status == convert.Disconnected
 	return clean.JSON(denyResult{"deny", o.Message(), interrupt})
 }
 

@@ -10,14 +10,14 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
-	"github.com/acp-bridge/acp-bridge/convert/internal/calltest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // What goes back is valid JSON with the questions as they came and one string
 // per answered question.
 func TestUpdatedInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		made := calltest.Call(t)
+		made := acptest.Call(t)
 		c, err := convert.Parse(updatedInput(made, nil), convert.Limits{})
 		require.NoError(t, err)
 		require.Equal(t, made.Questions, c.Questions)
@@ -59,20 +59,17 @@ func TestPreviewOfTheOnlyPick(t *testing.T) {
 	}
 }
 
-// Only a cancel and an editor that is gone end the agent's turn. A cancel that was
-// not the user's no to this question says what it was.
+// A user who dismisses the question, a question that is taken away and an editor that is
+// gone end the agent's turn.
 func TestWhatInterruptsClaude(t *testing.T) {
 	for status, want := range map[convert.Status]string{
-		convert.Cancelled:    `{"behavior":"deny","message":"why","interrupt":true}`,
+		convert.Cancelled:    `{"behavior":"deny","message":"User cancelled the question","interrupt":true}`,
+		convert.Withdrawn:    `{"behavior":"deny","message":"why","interrupt":true}`,
 		convert.Disconnected: `{"behavior":"deny","message":"why","interrupt":true}`,
 		convert.Declined:     `{"behavior":"deny","message":"User declined to answer"}`,
 		convert.Failed:       `{"behavior":"deny","message":"why"}`,
 	} {
 		require.JSONEq(t, want, string(dialect.ClaudeResult(convert.Call{}, convert.Outcome{Status: status, Reason: "why"})), status)
-	}
-	for _, reason := range []string{"", convert.CancelMessage} {
-		o := convert.Outcome{Status: convert.Cancelled, Reason: reason}
-		require.JSONEq(t, `{"behavior":"deny","message":"User cancelled the question","interrupt":true}`, string(dialect.ClaudeResult(convert.Call{}, o)))
 	}
 }
 

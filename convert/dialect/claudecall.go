@@ -1,33 +1,35 @@
 package dialect
 
 import (
+	"encoding/json"
+	"fmt"
+
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/internal/read"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-func (claude) holds() holds {
-	return holds{header: true, description: true, preview: true, multi: true, open: true}
+// ClaudeCall writes a call as Claude Code's AskUserQuestion. Lost says, in words,
+// what that has no place for. An error means that it cannot hold the call at all,
+// and is one of [convert.Call.Validate].
+func ClaudeCall(c convert.Call) (document []byte, lost []string, err error) {
+	if err := c.Validate(convert.Limits{}); err != nil {
+		return nil, nil, fmt.Errorf("claude cannot hold the call: %w", err)
+	}
+	for i, q := range c.Questions {
+		if q.Closed {
+			lost = append(lost, fmt.Sprintf("question %d: claude accepts own words, the question only its options", i+1))
+		}
+	}
+	return clean.JSON(toolUse{c.ID, "AskUserQuestion", questionList{questionsJSON(c.Questions)}}), lost, nil
 }
 
-func (claude) write(c convert.Call) any {
-	return toolUse{c.ID, "AskUserQuestion", questionList{questionsJSON(c.Questions)}}
+// toolUse is a call of a tool, as Claude Code writes it.
+type toolUse struct {
+	ID    string       `json:"id,omitempty"`
+	Name  string       `json:"name"`
+	Input questionList `json:"input"`
 }
 
-// read takes a permission result, or the updated input alone.
-func (claude) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
-	input := g.json
-	switch g.json.Get("behavior").Str {
-	case "allow":
-		input = g.json.Get("updatedInput")
-	case "deny":
-		return failure(g.json.Get("message").String()), nil
-	}
-	if !input.Get("answers").IsObject() {
-		return convert.Outcome{}, notThe(`{"behavior":"allow","updatedInput":{"answers":{…}}} or {"behavior":"deny",…}`)
-	}
-	o, err := byText(c, input.Get("answers"))
-	for i := range o.Answers {
-		o.Answers[i].Note = read.Field(read.Field(input.Get("annotations"), c.Questions[i].Text), "notes").String()
-	}
-	return o, err
+type questionList struct {
+	Questions json.RawMessage `json:"questions"`
 }

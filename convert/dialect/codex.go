@@ -3,13 +3,10 @@ package dialect
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 )
 
 // codex is Codex's request_user_input, as a tool call or as its app server's
@@ -23,8 +20,6 @@ const (
 	codexOther  = "None of the above"
 	codexNote   = "user_note: "
 	codexEnded  = codexTool + " was cancelled before receiving a response"
-	// codexEmpty is why an empty map is nobody's choice.
-	codexEmpty = "there are no answers: Codex's clients say so for a user who declines, and for a question that they could not ask"
 )
 
 func (codex) id() string { return "codex" }
@@ -106,108 +101,6 @@ func codexList(q convert.Question, a convert.Answer) []string {
 	return list
 }
 
-func (codex) holds() holds {
-	limits := codexLimits
-	limits.RequireHeader = true
-	return holds{limits: limits, header: true, description: true, open: true} // a model cannot set isOther
-}
-
-func (codex) write(c convert.Call) any {
-	type option struct {
-		Label       string `json:"label"`
-		Description string `json:"description"`
-	}
-	type question struct {
-		ID       string   `json:"id"`
-		Header   string   `json:"header"`
-		Question string   `json:"question"`
-		Options  []option `json:"options,omitempty"`
-	}
-	input := struct {
-		Questions []question `json:"questions"`
-	}{}
-	for i, q := range c.Questions {
-		made := question{ID: "q" + strconv.Itoa(i+1), Header: q.Header, Question: q.Text}
-		for _, o := range q.Options {
-			made.Options = append(made.Options, option{o.Label, o.Description})
-		}
-		input.Questions = append(input.Questions, made)
-	}
-	return toolUse{c.ID, codexTool, input}
-}
-
-func (codex) read(d document, c convert.Call, g given) (convert.Outcome, error) {
-	all := g.json.Get("answers")
-	switch {
-	case g.text == codexEnded:
-		return notAnswered(convert.Cancelled), nil
-	case all.Raw == "{}":
-		return convert.Outcome{Status: convert.Failed, Reason: codexEmpty}, nil
-	case g.json.Get("error").Exists():
-		return failure(g.json.Get("error").String()), nil
-	case g.json.Raw == "": // the text of an error
-		return failure(g.text), nil
-	case !all.IsObject():
-		return convert.Outcome{}, notThe(`{"answers":{"<id>":{"answers":[…]}}}`)
-	}
-	ids := codexQuestions(d)
-	if err := onlyKeys(all, func(id string) bool {
-		return slices.ContainsFunc(ids, func(q gjson.Result) bool { return q.Get("id").String() == id })
-	}); err != nil {
-		return convert.Outcome{}, err
-	}
-	answers := make([]convert.Answer, len(c.Questions))
-	for i, q := range ids {
-		var err error
-		if answers[i], err = codexAnswerOf(c.Questions[i], read.Field(all, q.Get("id").String())); err != nil {
-			return convert.Outcome{}, fmt.Errorf("question %d: %w", i+1, err)
-		}
-	}
-	return answered(answers)
-}
-
-// codexAnswerOf reads {"answers":[…]}; a question that was left out has none.
-func codexAnswerOf(q convert.Question, v gjson.Result) (convert.Answer, error) {
-	list := read.Field(v, "answers")
-	switch {
-	case v.Type == gjson.Null:
-		return convert.Answer{}, nil
-	case !v.IsObject():
-		return convert.Answer{}, notThe(`{"answers":[…]}, got ` + read.Kind(v))
-	case !list.IsArray():
-		return convert.Answer{}, notThe(`{"answers":[…]}, got ` + read.Kind(list) + " as answers")
-	}
-	said, err := strs(list)
-	if err != nil {
-		return convert.Answer{}, err
-	}
-	return codexSaid(q, said)
-}
-
-// codexSaid reads a list: a note beside a label is a note, any other is the
-// answer. The answer is one text.
-func codexSaid(q convert.Question, list []string) (a convert.Answer, err error) {
-	var notes []string
-	for _, item := range list {
-		switch note, ok := strings.CutPrefix(item, codexNote); {
-		case has(q, item):
-			a.Selected = append(a.Selected, item)
-		case ok:
-			notes = append(notes, note)
-		case item != codexOther && a.Text != "":
-			return a, notThe("a label or one text, got several texts")
-		case item != codexOther:
-			a.Text = item
-		}
-	}
-	words := strings.Join(notes, "\n")
-	switch {
-	case len(a.Selected) > 0:
-		a.Note = words
-	case words != "":
-		a.Text = strings.TrimPrefix(a.Text+"\n"+words, "\n")
-	case slices.Contains(list, codexOther): // without saying what: the word that was picked
-		a.Text = codexOther
-	}
-	return a, nil
+func has(q convert.Question, label string) bool {
+	return slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == label })
 }

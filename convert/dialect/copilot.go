@@ -1,16 +1,11 @@
 package dialect
 
 import (
-	"strings"
-
-	"github.com/tidwall/gjson"
-
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // copilot is Copilot CLI's ask_user: one question with choices, and own words
-// unless it says otherwise. The result is a line of text. What its SDK's clients
-// reply, {"answer","wasFreeform"}, is read too.
+// unless it says otherwise. The result is a line of text.
 type copilot struct{}
 
 func (copilot) id() string { return "copilot" }
@@ -70,41 +65,4 @@ func (copilot) encode(d document, c convert.Call, r Reply) Result {
 		word = copilotSelected
 	}
 	return Result{Body: []byte(word + answerText(c.Questions[0], a))}
-}
-
-func (copilot) holds() holds { return holds{limits: copilotLimits, open: true, closed: true} }
-
-func (copilot) write(c convert.Call) any {
-	q := c.Questions[0]
-	return toolUse{c.ID, "ask_user", struct {
-		Question      string   `json:"question"`
-		Choices       []string `json:"choices,omitempty"`
-		AllowFreeform bool     `json:"allow_freeform"`
-	}{q.Text, labelsOf(q), !q.Closed}}
-}
-
-func (copilot) read(d document, c convert.Call, g given) (convert.Outcome, error) {
-	if isCopilotForm(d) {
-		return convert.Outcome{}, notThe("the result of a question with choices: that of a form cannot be read back")
-	}
-	q := c.Questions[0]
-	if answer := g.json.Get("answer"); answer.Type == gjson.String {
-		if g.json.Get("wasFreeform").Bool() {
-			return answered([]convert.Answer{{Text: answer.Str}})
-		}
-		return answered([]convert.Answer{said(q, answer.Str)})
-	}
-	if text, ok := strings.CutPrefix(g.text, copilotResponded); ok {
-		return answered([]convert.Answer{{Text: text}})
-	}
-	if text, ok := strings.CutPrefix(g.text, copilotSelected); ok {
-		return answered([]convert.Answer{said(q, text)})
-	}
-	if g.text == copilotSkipped {
-		return notAnswered(convert.Cancelled), nil
-	}
-	if reason, ok := strings.CutPrefix(g.text, copilotError); ok {
-		return failure(reason), nil
-	}
-	return convert.Outcome{}, notThe(copilotSelected + "…, " + copilotResponded + "… or " + copilotSkipped)
 }

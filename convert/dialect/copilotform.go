@@ -51,7 +51,10 @@ func copilotFormResult(d document, o convert.Outcome) Result {
 	gjson.GetBytes(reply, "content").ForEach(func(k, v gjson.Result) bool {
 		value := v.String()
 		if v.IsArray() {
-			list, _ := strs(v) // a form's lists are of strings
+			var list []string
+			for _, item := range v.Array() {
+				list = append(list, item.String())
+			}
 			value = strings.Join(list, ", ")
 		}
 		keys, values = append(keys, k.Str), append(values, value)

@@ -1,9 +1,6 @@
 package dialect
 
 import (
-	"slices"
-	"strconv"
-
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -101,63 +98,4 @@ func (cursor) encode(d document, _ convert.Call, r Reply) Result {
 		}
 	}
 	return d.respond(map[string]cursorOutcome{"outcome": o})
-}
-
-func (cursor) holds() holds { return holds{limits: cursorLimits, multi: true, closed: true} }
-
-func (cursor) write(c convert.Call) any {
-	type option struct {
-		ID    string `json:"id"`
-		Label string `json:"label"`
-	}
-	type question struct {
-		ID            string   `json:"id"`
-		Prompt        string   `json:"prompt"`
-		Options       []option `json:"options"`
-		AllowMultiple bool     `json:"allowMultiple,omitempty"`
-	}
-	params := struct {
-		SessionID  string     `json:"sessionId,omitempty"`
-		ToolCallID string     `json:"toolCallId"`
-		Questions  []question `json:"questions"`
-	}{SessionID: c.Session, ToolCallID: c.ID}
-	for i, q := range c.Questions {
-		made := question{ID: "q" + strconv.Itoa(i+1), Prompt: q.Text, AllowMultiple: q.MultiSelect}
-		for j, o := range q.Options {
-			made.Options = append(made.Options, option{"o" + strconv.Itoa(j+1), o.Label})
-		}
-		params.Questions = append(params.Questions, made)
-	}
-	return rpcCall(cursorMethod, params)
-}
-
-func (cursor) read(d document, c convert.Call, g given) (convert.Outcome, error) {
-	outcome := g.json.Get("outcome")
-	switch word := outcome.Get("outcome").Str; {
-	case g.json.Get("error").Exists():
-		return failure(g.json.Get("error").String()), nil
-	case word == "skipped":
-		return notAnswered(convert.Declined), nil
-	case word == "cancelled":
-		return notAnswered(convert.Cancelled), nil
-	case word != "answered":
-		return convert.Outcome{}, notThe(`"outcome":{"outcome":"answered", "skipped" or "cancelled"}`)
-	}
-	answers := make([]convert.Answer, len(c.Questions))
-	questions := read.Field(d.params(), "questions").Array()
-	for _, a := range outcome.Get("answers").Array() {
-		i := slices.IndexFunc(questions, func(q gjson.Result) bool { return q.Get("id").String() == a.Get("questionId").String() })
-		if i < 0 || answers[i].Selected != nil {
-			return convert.Outcome{}, notThe("one answer to each of the questions that were asked")
-		}
-		ids, err := strs(a.Get("selectedOptionIds"))
-		if err != nil {
-			return convert.Outcome{}, err
-		}
-		options := cursorOptions(questions[i])
-		if answers[i].Selected, err = options.labels(ids); err != nil {
-			return convert.Outcome{}, err
-		}
-	}
-	return answered(answers)
 }

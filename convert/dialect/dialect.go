@@ -9,11 +9,7 @@
 // Each dialect is one file of this package. It owns what is particular to its
 // agent, its RPC envelope included.
 //
-// The way back is [WriteCall] and [ReadResult]. It serves OpenCode's own clients at
-// a hub, which get every call in OpenCode's words; Go hosts that put a question to
-// a program in that program's dialect (pipe.Asker); and, with convert --to, whoever
-// writes an agent or a client and needs a call of one dialect in another's words.
-// Each dialect is tested by it: what it writes it reads as the same call.
+// Calls are read, results are written. [ClaudeCall] is the one call that is written.
 package dialect
 
 import (
@@ -21,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +32,7 @@ import (
 // that a dialect was named that does not exist.
 var ErrUnknown = errors.New("unknown dialect")
 
-// dialect is one agent's way to write question calls and read results, and the
-// way back.
+// dialect is one agent's way to write question calls and read results.
 type dialect interface {
 	// id is the short name used in flags.
 	id() string
@@ -47,15 +43,6 @@ type dialect interface {
 	decode(document) (convert.Call, error)
 	// encode writes the result for whoever sent the document.
 	encode(document, convert.Call, Reply) Result
-
-	// holds says what a call of the dialect can carry.
-	holds() holds
-	// write writes a call that keeps to the limits, as its agent would. What
-	// comes back is encoded as JSON.
-	write(convert.Call) any
-	// read reads a result of the call, as encode writes it or as the agent's
-	// other clients do. The caller checks the answers against the questions.
-	read(document, convert.Call, given) (convert.Outcome, error)
 }
 
 // document is what came in, its envelope read as far as dialects share it: a
@@ -97,8 +84,8 @@ type Result struct {
 
 // dialects are all there are, in the order of their names.
 var dialects = []dialect{
-	a2a{}, agUI{}, choice{}, claude{}, cline{}, codex{}, copilot{}, crush{}, cursor{}, gemini{}, goText{}, grok{}, grokPlan{},
-	kimi{}, langGraph{}, mcp{}, opal{}, openCode{}, phoenix{}, pi{}, qwen{}, roo{},
+	choice{}, claude{}, codex{}, copilot{}, cursor{}, gemini{}, goText{}, grok{}, grokPlan{},
+	kimi{}, mcp{}, opal{}, openCode{}, phoenix{}, pi{}, qwen{},
 }
 
 // find returns the dialect of that name, nil if there is none.
@@ -193,6 +180,10 @@ func Fits(r Request, answers []convert.Answer) error {
 	return nil
 }
 
+func unknown(name string) error {
+	return fmt.Errorf("%w %q: expected one of %s", ErrUnknown, name, strings.Join(IDs(), ", "))
+}
+
 func unrecognised(doc document) error {
 	if doc.tool != "" {
 		return fmt.Errorf("%w: %q is not a question tool (expected AskUserQuestion, ask_user_question or ask_user)", ErrUnknown, doc.tool)
@@ -229,7 +220,7 @@ func open(raw []byte) (document, error) {
 // bare reports whether the document is a tool input without any envelope, and
 // none that only one agent writes.
 func (d document) bare() bool {
-	return d.tool == "" && !hasAny(d.root, "method", "type", "requestedSchema", "url", "action_request", "task", "status", "sessionID", "questions.0.prompt")
+	return d.tool == "" && !hasAny(d.root, "method", "type", "requestedSchema", "url", "sessionID", "questions.0.prompt")
 }
 
 // freeText reports whether some question has no options.
@@ -244,6 +235,21 @@ func (d document) freeText() bool {
 		return !found
 	})
 	return found
+}
+
+// questions is the list of questions of the input, out of its string if it is
+// in one.
+func (d document) questions() []gjson.Result {
+	list, _ := read.Embedded(read.Field(d.input, "questions"))
+	if !list.IsArray() {
+		return nil
+	}
+	return list.Array()
+}
+
+// typed reports whether the questions say of what type they are.
+func (d document) typed() bool {
+	return slices.ContainsFunc(d.questions(), func(q gjson.Result) bool { return q.Get("type").Exists() })
 }
 
 // answerMap maps question texts to answers, in the order of the questions.

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/tidwall/gjson"
@@ -78,48 +77,4 @@ func (gemini) encode(d document, c convert.Call, r Reply) Result {
 		}
 	}
 	return d.respond(result)
-}
-
-func (gemini) holds() holds {
-	return holds{header: true, description: true, multi: true, open: true,
-		limits: convert.Limits{FreeText: true, RepeatQuestions: true, RequireHeader: true}}
-}
-
-func (gemini) write(c convert.Call) any {
-	type option struct {
-		Label       string `json:"label"`
-		Description string `json:"description"`
-	}
-	type question struct {
-		Question    string   `json:"question"`
-		Header      string   `json:"header"`
-		Type        string   `json:"type"`
-		Options     []option `json:"options,omitempty"`
-		MultiSelect bool     `json:"multiSelect,omitempty"`
-	}
-	input := struct {
-		Questions []question `json:"questions"`
-	}{}
-	for _, q := range c.Questions {
-		made := question{Question: q.Text, Header: q.Header, Type: geminiText}
-		for _, o := range q.Options {
-			made.Type, made.MultiSelect = geminiChoice, q.MultiSelect
-			made.Options = append(made.Options, option{o.Label, o.Description})
-		}
-		input.Questions = append(input.Questions, made)
-	}
-	return toolUse{c.ID, "ask_user", input}
-}
-
-func (gemini) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
-	answers := g.json.Get("answers")
-	switch {
-	case g.text == geminiDismissed:
-		return notAnswered(convert.Cancelled), nil
-	case !json.Valid([]byte(g.text)): // the text of an error
-		return failure(g.text), nil
-	case !answers.IsObject():
-		return convert.Outcome{}, notThe(`{"answers":{"0":"…"}}`)
-	}
-	return byNumber(c, answers)
 }

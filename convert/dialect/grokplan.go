@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -48,42 +47,8 @@ func (grokPlan) encode(d document, _ convert.Call, r Reply) Result {
 	if r.Outcome.Status == convert.Answered && len(r.Outcome.Answers) == 1 && len(r.Outcome.Answers[0].Selected) == 1 {
 		return d.respond(json.RawMessage(`{"outcome":"` + grokPlanOutcomes[r.Outcome.Answers[0].Selected[0]] + `"}`))
 	}
-	if r.Outcome.Status == convert.Failed || r.Outcome.Status == convert.Disconnected {
+	if !r.Outcome.Status.ByPerson() {
 		return d.refuse(r.Outcome)
 	}
 	return d.respond(grokResult{Outcome: "cancelled"}) // it stays in plan mode
-}
-
-func (grokPlan) holds() holds {
-	return holds{
-		limits: convert.Limits{MaxQuestions: 1}, header: true, description: true, closed: true,
-		only: []string{"Approve", "Keep planning", "Leave without plan"},
-	}
-}
-
-func (grokPlan) write(c convert.Call) any {
-	plan, _ := strings.CutSuffix(c.Questions[0].Text, grokPlanReady)
-	return rpcCall(grokPlanMethod, struct {
-		SessionID   string `json:"sessionId"`
-		ToolCallID  string `json:"toolCallId"`
-		PlanContent string `json:"planContent,omitempty"`
-	}{c.Session, c.ID, strings.TrimSpace(plan)})
-}
-
-// read takes "cancelled" for the user's no: it is the word for a plan that is
-// to be worked on and for a question that was dismissed.
-func (grokPlan) read(_ document, _ convert.Call, g given) (convert.Outcome, error) {
-	outcome := g.json.Get("outcome").Str
-	switch {
-	case g.json.Get("error").Exists():
-		return failure(g.json.Get("error").String()), nil
-	case outcome == "cancelled":
-		return notAnswered(convert.Cancelled), nil
-	}
-	for label, word := range grokPlanOutcomes {
-		if word == outcome {
-			return answered([]convert.Answer{{Selected: []string{label}}})
-		}
-	}
-	return convert.Outcome{}, notThe(`"outcome":"approved", "cancelled" or "abandoned"`)
 }

@@ -74,7 +74,7 @@ const kimiDismissed = "User dismissed the question without answering."
 func (kimi) encode(d document, c convert.Call, r Reply) Result {
 	o := r.Outcome
 	switch {
-	case o.Status == convert.Failed || o.Status == convert.Disconnected:
+	case !o.Status.ByPerson():
 		return d.refuse(o)
 	case d.isRPC():
 		return d.respond(map[string]permissionOutcome{"outcome": kimiOutcome(d, o)})
@@ -95,49 +95,4 @@ func kimiOutcome(d document, o convert.Outcome) permissionOutcome {
 		}
 	}
 	return permissionOutcome{Outcome: "cancelled"}
-}
-
-func (kimi) holds() holds { return holds{header: true, description: true, multi: true, open: true} }
-
-func (kimi) write(c convert.Call) any {
-	type option struct {
-		Label       string `json:"label"`
-		Description string `json:"description"`
-	}
-	type question struct {
-		Question    string   `json:"question"`
-		Header      string   `json:"header,omitempty"`
-		Options     []option `json:"options"`
-		MultiSelect bool     `json:"multi_select"`
-	}
-	input := struct {
-		Questions []question `json:"questions"`
-	}{}
-	for _, q := range c.Questions {
-		made := question{q.Text, q.Header, nil, q.MultiSelect}
-		for _, o := range q.Options {
-			made.Options = append(made.Options, option{o.Label, o.Description})
-		}
-		input.Questions = append(input.Questions, made)
-	}
-	return toolUse{c.ID, "AskUserQuestion", input}
-}
-
-func (kimi) read(d document, c convert.Call, g given) (convert.Outcome, error) {
-	outcome, answers := g.json.Get("outcome"), g.json.Get("answers")
-	switch {
-	case g.json.Get("error").Exists():
-		return failure(g.json.Get("error").String()), nil
-	case outcome.Get("outcome").Str == "cancelled", answers.Raw == "{}" && g.json.Get("note").Str == kimiDismissed:
-		return notAnswered(convert.Cancelled), nil
-	case outcome.Get("optionId").Str == kimiSkip:
-		return notAnswered(convert.Declined), nil
-	case outcome.Get("outcome").Str == "selected" && d.isRPC():
-		options := kimiOptions(d.root.Get("params"))
-		picked, err := options.labels([]string{outcome.Get("optionId").Str})
-		return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: picked}}}, err
-	case !answers.IsObject():
-		return convert.Outcome{}, notThe(`{"answers":{…}}`)
-	}
-	return byText(c, answers)
 }

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -69,72 +68,4 @@ func withNote(a convert.Answer) []string {
 		list[last] = convert.WithNote(list[last], a.Note)
 	}
 	return list
-}
-
-func (openCode) holds() holds {
-	limits := openCodeLimits
-	limits.RequireHeader = true
-	return holds{limits: limits, header: true, description: true, multi: true, open: true, closed: true}
-}
-
-func (openCode) write(c convert.Call) any {
-	type option struct {
-		Label       string `json:"label"`
-		Description string `json:"description"`
-	}
-	type question struct {
-		Question string   `json:"question"`
-		Header   string   `json:"header"`
-		Options  []option `json:"options"`
-		Multiple bool     `json:"multiple,omitempty"`
-		Custom   *bool    `json:"custom,omitempty"`
-	}
-	input := struct {
-		Questions []question `json:"questions"`
-	}{}
-	for _, q := range c.Questions {
-		made := question{Question: q.Text, Header: q.Header, Options: []option{}, Multiple: q.MultiSelect}
-		if q.Closed {
-			made.Custom = new(bool)
-		}
-		for _, o := range q.Options {
-			made.Options = append(made.Options, option{o.Label, o.Description})
-		}
-		input.Questions = append(input.Questions, made)
-	}
-	return toolUse{c.ID, "question", input}
-}
-
-func (openCode) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
-	list := g.json.Get("answers")
-	switch {
-	case g.json.Get("error").Exists():
-		return failure(g.json.Get("error").String()), nil
-	case !list.IsArray() || len(list.Array()) > len(c.Questions):
-		return convert.Outcome{}, notThe(`{"answers":[[…],…]}, one list a question`)
-	}
-	answers := make([]convert.Answer, len(c.Questions))
-	for i, v := range list.Array() {
-		said, err := strs(v)
-		if err != nil {
-			return convert.Outcome{}, err
-		}
-		answers[i] = cutNote(c.Questions[i], said)
-	}
-	return answered(answers)
-}
-
-// cutNote reads what withNote wrote.
-func cutNote(q convert.Question, list []string) convert.Answer {
-	a := items(q, list)
-	if a.Text == "" || len(list) == 0 {
-		return a
-	}
-	last := said(convert.Question{Options: q.Options}, list[len(list)-1])
-	if last.Note == "" {
-		return a
-	}
-	a = items(q, slices.Concat(list[:len(list)-1], last.Selected))
-	a.Note = last.Note
-	return a
 }

@@ -51,21 +51,3 @@ func (phoenix) refuse(d document, err error) Result {
 	}
 	return phoenixError(d, "Invalid input: "+err.Error())
 }
-
-func (phoenix) holds() holds {
-	return holds{header: true, description: true, multi: true, open: true}
-}
-
-func (phoenix) write(c convert.Call) any {
-	return toolUse{c.ID, "ask_user_question", questionList{questionsJSON(withoutPreviews(c.Questions))}}
-}
-
-func (phoenix) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
-	switch answers, message := g.json.Get("answers"), g.json.Get("error"); {
-	case answers.IsObject():
-		return byText(c, answers)
-	case message.Exists():
-		return failure(message.String()), nil
-	}
-	return convert.Outcome{}, notThe(`{"answers":{…}} or {"error":"…"}`)
-}

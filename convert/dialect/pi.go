@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -115,7 +114,7 @@ func (pi) encode(d document, c convert.Call, r Reply) Result {
 	if d.root.Get("type").Str == piRequest {
 		result.Type, result.RequestID = piResponse, raw(d.root.Get("requestId"))
 	}
-	return Result{Body: clean.JSON(result), IsError: r.Outcome.Status == convert.Failed && r.PendingFile == ""}
+	return Result{Body: clean.JSON(result), IsError: result.Error != ""}
 }
 
 // PiError is pi's response to an ask_user_request that cannot be read. The id is
@@ -221,7 +220,7 @@ func piDetailsOf(d document, c convert.Call, answers []piAnswer, r Reply) *piDet
 		Answers:   answers,
 		Mode:      r.Mode,
 		Metadata:  raw(read.Field(d.input, "metadata")),
-		Summary:   Summary(c, r.Outcome),
+		Summary:   summary(c, r.Outcome),
 	}
 	if details.Questions == nil { // of the form with one question
 		details.Questions = clean.JSON(piQuestions(c))
@@ -238,16 +237,6 @@ func raw(v gjson.Result) json.RawMessage {
 		return nil
 	}
 	return json.RawMessage(v.Raw)
-}
-
-func (pi) holds() holds {
-	return holds{limits: piLimits, header: true, description: true, multi: true, open: true}
-}
-
-func (pi) write(c convert.Call) any {
-	return toolUse{c.ID, "ask_user", struct {
-		Questions []piQuestion `json:"questions"`
-	}{piQuestions(c)}}
 }
 
 // piQuestion and piOption leave out what pi's schema leaves out.
@@ -272,58 +261,4 @@ func piQuestions(c convert.Call) []piQuestion {
 		}
 	}
 	return list
-}
-
-// read pairs answers with questions by their texts, in the order of the
-// questions: a text may come twice.
-func (pi) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
-	list := g.json.Get("answers")
-	switch {
-	case g.json.Get("connectionLost").Bool():
-		return notAnswered(convert.Disconnected), nil
-	case g.json.Get("cancelled").Bool():
-		return notAnswered(convert.Cancelled), nil
-	case g.json.Get("error").Exists():
-		return failure(g.json.Get("error").String()), nil
-	case g.json.Get("pendingFile").Exists():
-		return failure(g.json.Get("message").String()), nil
-	case !list.IsArray() || g.json.Get("answered").Type == gjson.False:
-		return convert.Outcome{}, notThe(`{"answered":true,"answers":[…]}`)
-	}
-	answers := make([]convert.Answer, len(c.Questions))
-	next := 0
-	for _, v := range list.Array() {
-		i := next
-		for i < len(c.Questions) && c.Questions[i].Text != v.Get("question").String() {
-			i++
-		}
-		if i == len(c.Questions) {
-			return convert.Outcome{}, notThe("answers to the questions that were asked, in their order")
-		}
-		var err error
-		if answers[i], err = piSaid(c.Questions[i], v); err != nil {
-			return convert.Outcome{}, fmt.Errorf("question %d: %w", i+1, err)
-		}
-		next = i + 1
-	}
-	return answered(answers)
-}
-
-func piSaid(q convert.Question, v gjson.Result) (a convert.Answer, err error) {
-	list, err := strs(v.Get("answer"))
-	if err != nil {
-		return a, err
-	}
-	if option := v.Get("selectedOption"); option.Type == gjson.String && !has(q, option.Str) {
-		return a, notThe(fmt.Sprintf("one of the options, got %q", clean.Truncate(option.Str, 60)))
-	}
-	switch last := len(list) - 1; {
-	case v.Get("wasCustom").Bool() && last >= 0: // also if it looks like a label
-		a = items(q, list[:last])
-		a.Text = list[last]
-	default:
-		a = items(q, list)
-	}
-	a.Note = v.Get("note").String()
-	return a, nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -109,91 +108,3 @@ func qwenText(c convert.Call, o convert.Outcome) Result {
 func answerText(q convert.Question, a convert.Answer) string {
 	return convert.WithNote(convert.AnswerText(q, a), a.Note)
 }
-
-func (qwen) holds() holds {
-	return holds{header: true, description: true, multi: true, open: true,
-		limits: convert.Limits{RequireHeader: true, RepeatQuestions: true}}
-}
-
-// write puts the label where there is no description: Qwen asks for one.
-func (qwen) write(c convert.Call) any {
-	questions := withoutPreviews(c.Questions)
-	for _, q := range questions {
-		for i, o := range q.Options {
-			if o.Description == "" {
-				q.Options[i].Description = o.Label
-			}
-		}
-	}
-	return toolUse{c.ID, "ask_user_question", questionList{questionsJSON(questions)}}
-}
-
-// withoutPreviews is a copy of the questions for agents that know no previews.
-func withoutPreviews(questions []convert.Question) []convert.Question {
-	made := make([]convert.Question, len(questions))
-	for i, q := range questions {
-		made[i] = q
-		made[i].Options = make([]convert.Option, len(q.Options))
-		for j, o := range q.Options {
-			o.Preview = ""
-			made[i].Options[j] = o
-		}
-	}
-	return made
-}
-
-func (qwen) read(d document, c convert.Call, g given) (convert.Outcome, error) {
-	if !d.isRPC() {
-		return readQwenText(c, g.text)
-	}
-	switch outcome := g.json.Get("outcome"); {
-	case outcome.Get("outcome").Str == "cancelled", outcome.Get("optionId").Str == "cancel":
-		return notAnswered(convert.Cancelled), nil
-	case outcome.Get("outcome").Str != "selected":
-		return convert.Outcome{}, notThe(`{"outcome":{"outcome":"selected","optionId":"proceed_once"},"answers":{…}}`)
-	}
-	return byNumber(c, g.json.Get("answers"))
-}
-
-// byNumber are the answers of a map from positions, from 0, to strings.
-func byNumber(c convert.Call, answers gjson.Result) (convert.Outcome, error) {
-	if err := onlyKeys(answers, func(key string) bool {
-		n, err := strconv.Atoi(key)
-		return err == nil && n >= 0 && n < len(c.Questions) && strconv.Itoa(n) == key
-	}); err != nil {
-		return convert.Outcome{}, err
-	}
-	return eachSaid(c, func(i int) gjson.Result { return read.Field(answers, strconv.Itoa(i)) })
-}
-
-// readQwenText finds the headers, in the order of the questions. An answer may
-// have several lines.
-func readQwenText(c convert.Call, text string) (convert.Outcome, error) {
-	rest, ok := strings.CutPrefix(text, qwenAnswers)
-	switch {
-	case text == qwenRefused:
-		return notAnswered(convert.Cancelled), nil
-	case !ok:
-		return failure(text), nil
-	}
-	answers := make([]convert.Answer, len(c.Questions))
-	for i, q := range c.Questions {
-		body, ok := strings.CutPrefix(rest, qwenMark(q))
-		if !ok {
-			continue
-		}
-		end := len(body)
-		for _, later := range c.Questions[i+1:] {
-			if at := strings.Index(body, qwenMark(later)); at >= 0 {
-				end = min(end, at)
-			}
-		}
-		if anyMark(c, body[:end], qwenMark) {
-			return convert.Outcome{}, notThe("each header once, in the order of the questions")
-		}
-		answers[i], rest = said(q, body[:end]), body[end:]
-	}
-	return answered(answers)
-}
-
-func qwenMark(q convert.Question) string { return "\n**" + clean.Line(q.Header) + "**: " }

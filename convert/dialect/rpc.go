@@ -134,20 +134,3 @@ func (l *labels) of(picked []string) []string {
 	}
 	return ids
 }
-
-// labels are the labels of these ids.
-func (l *labels) labels(ids []string) (picked []string, err error) {
-	for _, id := range ids {
-		found := false
-		for _, o := range l.list {
-			if l.ids[o.Label] == id {
-				picked, found = append(picked, o.Label), true
-				break
-			}
-		}
-		if !found {
-			return nil, fmt.Errorf("%w: no option has the id %q", convert.ErrProtocol, id)
-		}
-	}
-	return picked, nil
-}

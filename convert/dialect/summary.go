@@ -8,9 +8,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// Summary tells in sentences what was asked and answered, for a conversation
+// summary tells in sentences what was asked and answered, for a conversation
 // that is summarised: The user was asked "Which database?" and chose SQLite.
-func Summary(c convert.Call, o convert.Outcome) string {
+func summary(c convert.Call, o convert.Outcome) string {
 	var asked []string
 	for i, q := range c.Questions {
 		text := clean.Line(q.Text)

@@ -3,6 +3,7 @@ package clean_test
 import (
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
@@ -235,46 +236,6 @@ func text(t *rapid.T) string {
 
 var sink string
 
-func BenchmarkLine(b *testing.B) {
-	for name, s := range map[string]string{
-		"clean-ascii":   "Which testing framework should we use for the new package?",
-		"clean-unicode": "どのテストフレームワークを使いますか？",
-		"escapes":       "\x1b[1mWhich\x1b[0m testing\nframework\u202e?",
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(s)))
-			for b.Loop() {
-				sink = clean.Line(s)
-			}
-		})
-	}
-}
-
-func BenchmarkBlock(b *testing.B) {
-	plain := strings.Repeat("ok  \tgithub.com/acp-bridge/acp-bridge/display\t0.012s\n", 400)
-	for name, s := range map[string]string{
-		"clean":   plain,
-		"escapes": strings.ReplaceAll(plain, "ok", "\x1b[32mok\x1b[0m"),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(s)))
-			for b.Loop() {
-				sink = clean.Block(s)
-			}
-		})
-	}
-}
-
-func BenchmarkTruncate(b *testing.B) {
-	s := strings.Repeat("go test ./... && ", 300)
-	b.ReportAllocs()
-	for b.Loop() {
-		sink = clean.Truncate(s, 120)
-	}
-}
-
 // characters counts as a person does.
 func characters(s string) (n int) {
 	for it := graphemes.FromString(s); it.Next(); {
@@ -292,5 +253,94 @@ func TestFirst(t *testing.T) {
 		{"short", 60, "short"}, {"", 3, ""}, {"abc", 0, ""}, {"abcd", 3, "abc"}, {"äöü!", 3, "äöü"}, {"🇩🇪🇫🇷🇮🇹", 2, "🇩🇪🇫🇷"},
 	} {
 		require.Equal(t, test.want, clean.First(test.s, test.max))
+	}
+}
+
+func TestValidJSON(t *testing.T) {
+	long := `"` + strings.Repeat("x", 100_000) + `"`
+	for text, want := range map[string]bool{
+		`{"a":[1]}`: true, `{`: false, "": false, long: true, long + "}": false,
+		strings.Repeat("[", 10<<20):            false, // without a stack of a gigabyte
+		`[` + long + `,` + nested(9_999) + `]`: true, `[` + long + `,` + nested(10_000) + `]`: false,
+	} {
+		require.Equal(t, want, clean.ValidJSON([]byte(text)), "%.20s", text)
+		require.Equal(t, want, clean.ValidJSONText(text), "%.20s", text)
+	}
+}
+
+func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+func TestDepth(t *testing.T) {
+	for text, want := range map[string]int{
+		`1`: 0, `"[[["`: 0, `[]`: 1, `{"a":[1,{"b":2}],"c":[]}`: 3, `["\\"]`: 1, `["\"[["]`: 1, `[[],[[]]]`: 3, nested(70): 70,
+	} {
+		require.Equal(t, want, clean.Depth(text), text)
+		require.Equal(t, want, clean.Depth([]byte(text)), text)
+	}
+}
+
+func FuzzAppendJSON(f *testing.F) {
+	for _, s := range []string{"", "plain <b> & ~", `a "quote"`, `back\slash`, "line\n\x7f\b\f\r\t\x00\x1f", "é\u2028\u2029\ufffd", "\xff\xe2\x80", "😀"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		require.Equal(t, "x"+string(clean.JSON(s)), string(clean.AppendJSON([]byte("x"), s)))
+	})
+}
+
+// nothing are texts of which a person sees nothing.
+var nothing = []string{
+	"", " ", "\n\t", "\u00a0", "\u3000", // white space
+	"\x00", "\x1b[31m", "\u202e", "\ufeff", "\u200b", // what Line leaves out
+	"\u3164", "\uffa0", "\u115f", "\u1160", // Hangul fillers
+	"\u2800", "\u034f", "\u17b4", "\u17b5", "\u061c", "\u180e", "\u200d", "\u200e",
+	"\ufe0f", "\ufe00", "\U000e0100", "\U000e01ef", // variation selectors
+	"\U000e0041", "\U000e0001", "\U000e0fff", // tags, and what is set aside beside them
+	"\U0001d159", "\U0001d173", "\U00013430", "\U00013441",
+}
+
+func TestBlank(t *testing.T) {
+	for _, s := range nothing {
+		require.True(t, clean.Blank(s), "%q", s)
+	}
+	for _, s := range []string{"a", " a", "\u3164a", "⠁", "한", "ㅤx", "👍\ufe0f", "👩\u200d🚀", "\u0301", "\u0600", "\u06dd", "\ufffd", "\xff", "\ufffc", "0", "."} {
+		require.False(t, clean.Blank(s), "%q", s)
+	}
+}
+
+// However much of nothing is put together, it is nothing; with one letter in it,
+// it is something.
+func TestBlankIsWhatIsSeen(t *testing.T) {
+	var ignorable []rune
+	for _, table := range []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector} {
+		for _, run := range table.R16 {
+			ignorable = append(ignorable, rune(run.Lo), rune(run.Hi))
+		}
+		for _, run := range table.R32 {
+			ignorable = append(ignorable, rune(run.Lo), rune(run.Hi))
+		}
+	}
+	unseen := rapid.OneOf(rapid.SampledFrom(nothing), rapid.Map(rapid.SampledFrom(ignorable), func(r rune) string { return string(r) }))
+	rapid.Check(t, func(t *rapid.T) {
+		var before, after string
+		for _, s := range rapid.SliceOfN(unseen, 0, 5).Draw(t, "before") {
+			before += s
+		}
+		for _, s := range rapid.SliceOfN(unseen, 0, 5).Draw(t, "after") {
+			after += s
+		}
+		require.True(t, clean.Blank(before+after), "%q", before+after)
+		require.False(t, clean.Blank(before+"字"+after))
+		require.Equal(t, clean.Blank(clean.Block(before)), clean.Blank(before))
+	})
+}
+
+// What leaves no mark is shown where somebody approves a text word for word.
+func TestVisibleShowsFillers(t *testing.T) {
+	for in, want := range map[string]string{
+		"rm\u3164-rf": "rm<U+3164>-rf", "a\u2800b": "a<U+2800>b", "a\U000e0101": "a<U+E0101>", "a\u034fb": "a<U+034F>b",
+		"👩\u200d🚀": "👩\u200d🚀", "❤\ufe0f": "❤\ufe0f", "می\u200cخواهم": "می\u200cخواهم",
+	} {
+		require.Equal(t, want, clean.Visible(in))
 	}
 }

@@ -30,7 +30,7 @@ func ValidJSONText(text string) bool {
 
 // Depth is how deep the arrays and objects of a JSON text nest; 0 for a value
 // that is neither. Go's encoder refuses more than 10,000 levels.
-func Depth[T []byte | string](text T) int {
+func Depth[T ~[]byte | ~string](text T) int {
 	depth, most := 0, 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -48,6 +48,16 @@ func Depth[T []byte | string](text T) int {
 		}
 	}
 	return most
+}
+
+// Indented lays JSON out for reading. Its tokens stay as they are. What nests deeper than
+// people read is left as it is: each line of it would be as long as it is deep.
+func Indented[T ~[]byte | ~string](text T) string {
+	var b bytes.Buffer
+	if Depth(text) > 20 || json.Indent(&b, []byte(text), "", "  ") != nil {
+		return string(text)
+	}
+	return b.String()
 }
 
 // JSON encodes a value that always encodes, without escapes for HTML: a string,

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -36,6 +37,15 @@ func PermissionCall(r acp.RequestPermissionRequest) convert.Call {
 	return c
 }
 
+const whyMark = "acp-bridge/why"
+
+// Why is a part of a request that says why it is asked. Every surface shows it.
+func Why(text string) acp.ToolCallContent {
+	c := acp.ToolContent(acp.TextBlock(text))
+	c.Content.Meta = map[string]any{whyMark: true}
+	return c
+}
+
 // ToolOf is what a request shows beside the call's input. A change of which the input
 // has all, the file and the texts, is in there.
 func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
@@ -47,6 +57,9 @@ func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
 	}
 	input, _ := r.ToolCall.RawInput.(json.RawMessage)
 	for _, c := range r.ToolCall.Content {
+		if c.Content != nil && c.Content.Meta[whyMark] == true {
+			t.Text = c.Content.Content.Text.Text
+		}
 		if c.Diff != nil && !inside(input, *c.Diff) {
 			t.Changes = append(t.Changes, Change{Path: c.Diff.Path, Old: c.Diff.OldText, New: c.Diff.NewText})
 		}
@@ -54,19 +67,41 @@ func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
 	return t
 }
 
-// Plan is the plan that a request asks to go on with, for people; empty if it asks
-// for something else.
-func Plan(r acp.RequestPermissionRequest) string {
-	if r.ToolCall.Kind == nil || *r.ToolCall.Kind != acp.ToolKindSwitchMode {
+// Unseen is what a client does not show that shows no more of a request than its title,
+// for people: why it is asked, a plan, or a command that the title does not have whole.
+func Unseen(r acp.RequestPermissionRequest) string {
+	return strings.TrimSpace(ToolOf(r).Text + "\n\n" + unseenCall(r))
+}
+
+func unseenCall(r acp.RequestPermissionRequest) string {
+	switch {
+	case r.ToolCall.Kind == nil:
+		return ""
+	case *r.ToolCall.Kind == acp.ToolKindExecute:
+		return unseenCommand(r.ToolCall)
+	case *r.ToolCall.Kind != acp.ToolKindSwitchMode:
 		return ""
 	}
 	var parts []string
 	for _, c := range r.ToolCall.Content {
-		if c.Content != nil && c.Content.Content.Text != nil {
+		if c.Content != nil && c.Content.Content.Text != nil && c.Content.Meta[whyMark] == nil {
 			parts = append(parts, c.Content.Content.Text.Text)
 		}
 	}
 	return clean.Block(strings.Join(parts, "\n\n"))
+}
+
+func unseenCommand(call acp.ToolCallUpdate) string {
+	input, _ := json.Marshal(call.RawInput)
+	var words []string
+	for _, word := range gjson.GetBytes(input, "command").Array() { // a text, or its words
+		words = append(words, word.String())
+	}
+	command := strings.TrimSpace(clean.Visible(strings.Join(words, " ")))
+	if title := call.Title; command == "" || title != nil && strings.Contains(*title, command) { // to the letter
+		return ""
+	}
+	return "This command needs your permission:\n\n" + clean.Fence("sh", command)
 }
 
 func inside(input []byte, d acp.ToolCallContentDiff) bool {
@@ -83,29 +118,90 @@ func quoted(s string) []byte {
 	return b[1 : len(b)-1]
 }
 
-// OneOption is the rule for answers to a permission request: one of its options, and a
-// reason beside a rejection.
-func OneOption(r acp.RequestPermissionRequest) func([]convert.Answer) error {
-	options, tool := PermissionCall(r).Questions[0].Options, ToolOf(r)
-	return func(answers []convert.Answer) error {
-		if len(answers) != 1 || len(answers[0].Selected) != 1 || answers[0].Text != "" {
-			return fmt.Errorf("%w: a permission takes one of its options and nothing else", convert.ErrBadAnswer)
+// Condition is why a permission that was given with words beside it is not given: they
+// may be a condition, which nobody can check, and no agent takes it.
+type Condition struct{ Words string }
+
+// Error says what was understood, and what is wanted.
+func (c Condition) Error() string {
+	return convert.ErrBadAnswer.Error() + ": you allowed it with a condition (" + c.quoted() + "), which cannot be checked: allow it without words, or reject it with them as the reason"
+}
+
+// Remark is the same in a sentence, to stand before what is asked again.
+func (c Condition) Remark() string {
+	return "You allowed it with a condition (" + c.quoted() + "), which cannot be checked. Allow or reject it."
+}
+
+func (c Condition) quoted() string { return strconv.Quote(clean.Truncate(clean.Line(c.Words), 200)) }
+
+// Unwrap returns [convert.ErrBadAnswer].
+func (Condition) Unwrap() error { return convert.ErrBadAnswer }
+
+// Edited is the kind of an option whose words are the plan as the person wants it.
+const Edited = "allow_edited"
+
+// Picked judges an answer to a permission, on whatever surface it was given: which of
+// the options it is, and the words beside it. The error is in words for whoever answered,
+// and wraps [convert.ErrBadAnswer]:
+//
+//	| answer                     | means                                               |
+//	|----------------------------|-----------------------------------------------------|
+//	| one offered option         | that one                                            |
+//	| a rejection, and words     | they are its reason, if the agent takes one         |
+//	| a permission, and words    | not a permission: [Condition]                       |
+//	| [Edited], and words        | they are the plan                                   |
+//	| anything else              | no answer                                           |
+//
+// Where it is not known what the options do, as over an older link, words pass.
+func (t Tool) Picked(options []convert.Option, answers []convert.Answer) (pick int, words string, err error) {
+	if len(answers) != 1 || len(answers[0].Selected) != 1 || answers[0].Text != "" {
+		return -1, "", fmt.Errorf("%w: a permission takes one of its options and nothing else", convert.ErrBadAnswer)
+	}
+	a := answers[0]
+	pick = slices.IndexFunc(options, func(o convert.Option) bool { return o.Label == a.Selected[0] })
+	words = strings.TrimSpace(a.Note)
+	known := len(t.Picks) == len(options)
+	switch {
+	case pick < 0:
+		return -1, "", fmt.Errorf("%w: this option was not offered", convert.ErrBadAnswer)
+	case known && t.Picks[pick] == Edited:
+		if words == "" {
+			return -1, "", fmt.Errorf("%w: write the whole plan as you want it into the note", convert.ErrBadAnswer)
 		}
-		return tool.TakesNote(options, answers[0])
+	case words == "":
+	case known && !Rejects(t.Picks[pick]):
+		return -1, "", Condition{words}
+	case t.NoReason:
+		return -1, "", fmt.Errorf("%w: this agent takes no words with a permission: leave them out, and write them as its next prompt", convert.ErrBadAnswer)
+	}
+	return pick, words, nil
+}
+
+// Rejects reports whether an option of this kind is a no.
+func Rejects(kind string) bool { return strings.HasPrefix(kind, "reject") }
+
+// Check is [Tool.Picked] for a desk.
+func (t Tool) Check(options []convert.Option) func([]convert.Answer) error {
+	return func(answers []convert.Answer) error {
+		_, _, err := t.Picked(options, answers)
+		return err
 	}
 }
 
-// TakesNote reports words beside a permission that is given. No agent takes them: they
-// may be a condition, and what would reach it is a permission without one. Options of
-// which it is not known what they do are passed over.
-func (t Tool) TakesNote(options []convert.Option, a convert.Answer) error {
-	if strings.TrimSpace(a.Note) == "" || len(t.Picks) != len(options) {
-		return nil
+// Beside is what a client's user wrote beside their choice.
+func Beside(r acp.RequestPermissionResponse) string {
+	metas := []map[string]any{r.Meta}
+	if r.Outcome.Selected != nil {
+		metas = []map[string]any{r.Outcome.Selected.Meta, r.Meta}
 	}
-	for i, o := range options {
-		if slices.Contains(a.Selected, o.Label) && !strings.HasPrefix(t.Picks[i], "reject") {
-			return fmt.Errorf("%w: no agent takes words along with a permission: leave them out, or reject with them as the reason", convert.ErrBadAnswer)
+	var all []string
+	for _, meta := range metas {
+		for _, key := range []string{"customText", "notes"} {
+			words, _ := meta[key].(string)
+			if words = strings.TrimSpace(words); words != "" && !slices.Contains(all, words) {
+				all = append(all, words)
+			}
 		}
 	}
-	return nil
+	return strings.Join(all, "\n")
 }

@@ -33,6 +33,36 @@ func TestToolOfChanges(t *testing.T) {
 	}
 }
 
+// A command is shown unless the title has it to the letter.
+func TestUnseenCommand(t *testing.T) {
+	for _, c := range []struct{ kind, title, input, shows string }{
+		{"execute", "make all", `{"command":"make all"}`, ""},
+		{"execute", "`make all`", `{"command":"make all"}`, ""},
+		{"execute", "Run a command", `{"command":"make all"}`, "make all"},
+		{"execute", "make all rm -rf ~", `{"command":"make all\nrm -rf ~"}`, "make all\nrm -rf ~"},
+		{"execute", "make …", `{"command":["make","all"]}`, "make all"},
+		{"execute", "make …", `{"command":"\u001b[2Kmake"}`, "make"},
+		{"execute", "make …", `{}`, ""},
+		{"edit", "make …", `{"command":"make all"}`, ""},
+	} {
+		kind := acp.ToolKind(c.kind)
+		got := Unseen(acp.RequestPermissionRequest{ToolCall: acp.ToolCallUpdate{Kind: &kind, Title: &c.title, RawInput: json.RawMessage(c.input)}})
+		require.Contains(t, got, c.shows)
+		require.Equal(t, c.shows == "", got == "", "%+v", c)
+		require.NotContains(t, got, "\x1b")
+	}
+}
+
+// Why something is asked is in every request that has it, for the hub and for clients that
+// show titles only, once.
+func TestWhyItIsAsked(t *testing.T) {
+	for _, kind := range []acp.ToolKind{acp.ToolKindEdit, acp.ToolKindSwitchMode} {
+		r := acp.RequestPermissionRequest{ToolCall: acp.ToolCallUpdate{Kind: &kind, Content: []acp.ToolCallContent{Why("It is blocked.")}}}
+		require.Equal(t, "It is blocked.", ToolOf(r).Text)
+		require.Equal(t, "It is blocked.", Unseen(r))
+	}
+}
+
 // Words beside a permission that is given would be lost, and may be a condition: it is
 // not given. Beside a rejection they are its reason.
 func TestANoteGoesWithARejectionOnly(t *testing.T) {
@@ -43,7 +73,7 @@ func TestANoteGoesWithARejectionOnly(t *testing.T) {
 		{OptionId: "d", Name: "Never", Kind: acp.PermissionOptionKindRejectAlways},
 		{OptionId: "e", Name: "Perhaps"},
 	}}
-	check := OneOption(r)
+	check := ToolOf(r).Check(PermissionCall(r).Questions[0].Options)
 	for label, takes := range map[string]bool{"Allow": false, "Always": false, "Reject": true, "Never": true, "Perhaps": false} {
 		require.NoError(t, check([]convert.Answer{{Selected: []string{label}}}), label)
 		require.NoError(t, check([]convert.Answer{{Selected: []string{label}, Note: " "}}), label)

@@ -16,26 +16,18 @@ const (
 	maxTitle = 80
 )
 
-// Words keeps what was said last in a conversation. The zero value is ready; it may
-// be used by several at a time.
+// Words keeps what was said last in a conversation. The zero value is ready.
 type Words struct {
-	mu            sync.Mutex
 	title, prompt string
 	said          []byte
 	first         string
 }
 
 // Name gives the conversation a title.
-func (w *Words) Name(title string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.title = cutEnd(title, 4*maxTitle)
-}
+func (w *Words) Name(title string) { w.title = cutEnd(title, 4*maxTitle) }
 
 // Prompt notes what the user wrote. What the agent said was before it.
 func (w *Words) Prompt(text string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.prompt, w.said = cutEnd(strings.TrimSpace(text), 2*maxPrompt), w.said[:0]
 	if w.first == "" {
 		w.first = w.prompt
@@ -44,8 +36,6 @@ func (w *Words) Prompt(text string) {
 
 // Say notes a piece of what the agent says.
 func (w *Words) Say(text string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.said = append(w.said, text...)
 	if len(w.said) > 8*maxSaid {
 		w.said = append(w.said[:0], w.said[len(w.said)-4*maxSaid:]...)
@@ -54,8 +44,6 @@ func (w *Words) Say(text string) {
 
 // Tell notes what was said, for [About.Told].
 func (w *Words) Tell(a *About) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.title != "" || w.first != "" || len(w.said) > 0 {
 		a.said = &said{w.title, w.first, w.prompt, string(w.said)}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/child"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // ErrNoAuthCommand means that this version of the CLI cannot say whether
@@ -47,7 +47,7 @@ func Logout(ctx context.Context, path string, env []string) error {
 
 func authCommand(ctx context.Context, path string, env []string, what string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, "auth", what)
-	cmd.Env = child.Environ(env)
+	cmd.Env = proc.Environ(env)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -42,11 +43,17 @@ type conn struct {
 	// drained, if set, is called before read waits for more.
 	drained func()
 
-	mu      sync.Mutex
-	pending map[string]chan controlReply
+	errors atomic.Pointer[[]string] // of the last result
+
+	mu       sync.Mutex // taken by step only
+	requests requests
+}
+
+// requests are the control requests that have no reply yet.
+type requests struct {
+	pending map[string]chan controlReply // each has room for its reply
 	last    uint64
 	failed  error
-	errors  []string // of the last result
 }
 
 type controlReply struct {
@@ -55,11 +62,19 @@ type controlReply struct {
 }
 
 func newConn(out *outbox, deliver func(Message), log *slog.Logger, surfaced []string) *conn {
-	c := &conn{out: out, deliver: deliver, log: log, surfaced: map[string]bool{CanUseTool: true}, pending: map[string]chan controlReply{}}
+	c := &conn{out: out, deliver: deliver, log: log, surfaced: map[string]bool{CanUseTool: true}, requests: requests{pending: map[string]chan controlReply{}}}
+	c.forgetErrors()
 	for _, s := range surfaced {
 		c.surfaced[s] = true
 	}
 	return c
+}
+
+// step has the control requests to itself, and waits for nothing.
+func (c *conn) step(do func(*requests)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	do(&c.requests)
 }
 
 // read takes lines until the stream ends. It waits for a slow caller.
@@ -148,24 +163,12 @@ func (c *conn) noteResult(m Message) {
 			errs = append(errs, text)
 		}
 	}
-	c.mu.Lock()
-	c.errors = errs
-	c.mu.Unlock()
+	c.errors.Store(&errs)
 }
 
 // forgetErrors is called when a new turn begins: the errors of the last one say
 // nothing about it.
-func (c *conn) forgetErrors() {
-	c.mu.Lock()
-	c.errors = nil
-	c.mu.Unlock()
-}
-
-func (c *conn) lastErrors() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.errors
-}
+func (c *conn) forgetErrors() { c.errors.Store(new([]string)) }
 
 func (c *conn) resolve(m Message) {
 	r := m.Get("response")
@@ -186,15 +189,11 @@ func (c *conn) resolve(m Message) {
 }
 
 func (c *conn) settle(id string, reply controlReply) {
-	c.mu.Lock()
-	ch := c.pending[id]
-	delete(c.pending, id)
-	c.mu.Unlock()
-	if ch == nil {
+	if ch := c.forget(id); ch != nil {
+		ch <- reply
+	} else {
 		c.log.Debug("a control response that nobody waits for", "request_id", id)
-		return
 	}
-	ch <- reply
 }
 
 // control sends a control request and waits for its reply.
@@ -206,17 +205,19 @@ func (c *conn) control(ctx context.Context, subtype string, fields map[string]an
 	request["subtype"] = subtype
 
 	ch := make(chan controlReply, 1)
-	c.mu.Lock()
-	if err := c.failed; err != nil {
-		c.mu.Unlock()
+	var id string
+	var err error
+	c.step(func(r *requests) {
+		if err = r.failed; err == nil {
+			r.last++
+			id = "acp-bridge-" + strconv.FormatUint(r.last, 10)
+			r.pending[id] = ch
+		}
+	})
+	if err != nil {
 		return nil, err
 	}
-	c.last++
-	id := "acp-bridge-" + strconv.FormatUint(c.last, 10)
-	c.pending[id] = ch
-	c.mu.Unlock()
-
-	err := c.send(map[string]any{"type": TypeControlRequest, "request_id": id, "request": request})
+	err = c.send(map[string]any{"type": TypeControlRequest, "request_id": id, "request": request})
 	var broken <-chan time.Time
 	switch {
 	case errors.Is(err, syscall.EPIPE), errors.Is(err, errInputClosed): // it ends: how is known in a moment
@@ -244,24 +245,27 @@ func (c *conn) control(ctx context.Context, subtype string, fields map[string]an
 // is known when what the CLI had written is read.
 const brokenGrace = 2 * readGrace
 
-func (c *conn) forget(id string) {
-	c.mu.Lock()
-	delete(c.pending, id)
-	c.mu.Unlock()
+// forget returns what has waited for the reply, if anything has.
+func (c *conn) forget(id string) (waits chan controlReply) {
+	c.step(func(r *requests) {
+		waits = r.pending[id]
+		delete(r.pending, id)
+	})
+	return waits
 }
 
 // fail ends all pending control requests, and all to come, with err.
 func (c *conn) fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.failed != nil {
-		return
-	}
-	c.failed = err
-	for id, ch := range c.pending {
-		delete(c.pending, id)
-		ch <- controlReply{err: err}
-	}
+	c.step(func(r *requests) {
+		if r.failed != nil {
+			return
+		}
+		r.failed = err
+		for id, ch := range r.pending {
+			delete(r.pending, id)
+			ch <- controlReply{err: err}
+		}
+	})
 }
 
 // send queues one message. After fail it returns fail's error, which says
@@ -275,10 +279,8 @@ func (c *conn) send(v any) error {
 }
 
 func (c *conn) sendLine(text []byte) error {
-	c.mu.Lock()
-	failed := c.failed
-	c.mu.Unlock()
-	if failed != nil {
+	var failed error
+	if c.step(func(r *requests) { failed = r.failed }); failed != nil {
 		return failed
 	}
 	return c.out.send(text)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,7 +123,7 @@ func TestRepliesAreMatchedInAnyOrder(t *testing.T) {
 		require.Equal(t, `{"n":2}`, got[1])
 		require.NoError(t, errs[1])
 		require.EqualError(t, errs[0], "Claude Code refused x: no reason given")
-		require.Empty(t, c.pending, "a call is settled once")
+		require.Empty(t, c.requests.pending, "a call is settled once")
 	})
 }
 
@@ -132,6 +134,8 @@ func TestSettingsOfTheCLI(t *testing.T) {
 		`{"applied":{"model":"m","effort":"low"},"effective":{"effortLevel":"low"}}`:               {Model: "m", Effort: "low", EffortSet: true},
 		`{"applied":{"model":"m","effort":"low"},"effective":{"modelSettings":{"m":{}}}}`:          {Model: "m", Effort: "low", EffortSet: true},
 		`{"applied":{"ultracodeRequested":true,"ultracodeAvailable":true},"effective":{}}`:         {Ultracode: true, UltracodeOffered: true},
+		`{"applied":{"model":"m"},"effective":{"disableAutoMode":"disable"}}`:                      {Model: "m", AutoOff: true},
+		`{"applied":{"model":"m"},"effective":{"permissions":{"disableAutoMode":"disable"}}}`:      {Model: "m", AutoOff: true},
 		`{"applied":{"model":"m","effort":null},"effective":{"agent":"reviewer","effort":"high"}}`: {Model: "m", Agent: "reviewer"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -266,4 +270,27 @@ func TestRequestToACLIThatEnds(t *testing.T) {
 			require.ErrorIs(t, err, syscall.EPIPE)
 		})
 	}
+}
+
+// What sessions have in common is there once, and gone with the last of them.
+func TestInitInfoIsShared(t *testing.T) {
+	reply := func(command string) []byte {
+		return fmt.Appendf(nil, `{"commands":[{"name":%q}],"models":[{"value":"m","supportsEffort":true,"supportedEffortLevels":["low"]}],"pid":%d}`, command, time.Now().UnixNano())
+	}
+	a, b, c := parseInit(reply("x")), parseInit(reply("x")), parseInit(reply("y"))
+	require.Equal(t, []Command{{Name: "x"}}, a.Commands)
+	require.Equal(t, []Model{{Value: "m", Efforts: []string{"low"}}}, a.Models)
+	require.Same(t, &a.Commands[0], &b.Commands[0])
+	require.Same(t, &a.Models[0], &b.Models[0])
+	require.Equal(t, []Command{{Name: "y"}}, c.Commands)
+	runtime.KeepAlive(a)
+	runtime.KeepAlive(b)
+	runtime.KeepAlive(c)
+	left := func() int {
+		runtime.GC()
+		shared.Lock()
+		defer shared.Unlock()
+		return len(shared.offers)
+	}
+	require.Eventually(t, func() bool { return left() == 0 }, time.Minute, 10*time.Millisecond)
 }

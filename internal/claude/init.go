@@ -47,8 +47,8 @@ type Model struct {
 	Resolved string
 	// Efforts are the levels of effort that it takes, nil if it has none.
 	Efforts []string
-	// Fast is set if it has a fast mode.
-	Fast bool
+	// Fast is set if it has a fast mode, Auto if the CLI can decide in it what needs asking.
+	Fast, Auto bool
 }
 
 // Agent is one that the main conversation can be led by, or a task be given to.
@@ -153,6 +153,7 @@ func readModels(list string) (models []Model) {
 			Description: m.Get("description").String(),
 			Resolved:    m.Get("resolvedModel").String(),
 			Fast:        m.Get("supportsFastMode").Bool(),
+			Auto:        m.Get("supportsAutoMode").Bool(),
 		}
 		if m.Get("supportsEffort").Bool() {
 			for _, level := range m.Get("supportedEffortLevels").Array() {

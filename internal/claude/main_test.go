@@ -13,13 +13,12 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 func TestMain(m *testing.M) {
 	claudetest.Main()
 	bridgeMain()
-	paralleltest.Main(8)
+	leaktest.Parallel(8)
 	leaktest.Main(m)
 }
 

@@ -128,13 +128,8 @@ type ToolRequest struct {
 	Suggestions json.RawMessage
 	// AgentID names the sub-agent that asks; empty for the main conversation.
 	AgentID string
-	// RequiresUserInteraction is set where no rule or mode may answer.
-	RequiresUserInteraction bool
-	BlockedPath             string
-	DecisionReason          string
-	Title                   string
-	DisplayName             string
-	Description             string
+	// DecisionReason says why the CLI asks.
+	DecisionReason string
 }
 
 // ToolRequest reads a can_use_tool control request. Fields that are missing
@@ -149,18 +144,8 @@ func (m Message) ToolRequest() ToolRequest {
 			t.ToolUseID = value.String()
 		case "agent_id":
 			t.AgentID = value.String()
-		case "requires_user_interaction":
-			t.RequiresUserInteraction = value.Bool()
-		case "blocked_path":
-			t.BlockedPath = value.String()
 		case "decision_reason":
 			t.DecisionReason = value.String()
-		case "title":
-			t.Title = value.String()
-		case "display_name":
-			t.DisplayName = value.String()
-		case "description":
-			t.Description = value.String()
 		case "input":
 			t.Input = json.RawMessage(value.Raw)
 		case "permission_suggestions":

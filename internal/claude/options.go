@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
-	"github.com/acp-bridge/acp-bridge/internal/uuid"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Options say which CLI to start and how.
@@ -128,4 +128,4 @@ func (o Options) commandLine(files []string) []string {
 }
 
 // NewSessionID returns a random UUID, the form that --session-id takes.
-func NewSessionID() string { return uuid.New() }
+func NewSessionID() string { return life.UUID() }

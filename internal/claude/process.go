@@ -13,9 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/internal/child"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
-	"github.com/acp-bridge/acp-bridge/internal/grace"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // settleGrace is how long Close waits for a callback when the CLI is gone.
@@ -25,7 +24,7 @@ const settleGrace = 10 * time.Second
 // Close must be called, also when the CLI ended by itself.
 type Process struct {
 	opts    Options
-	child   *child.Process
+	child   *proc.Child
 	conn    *conn
 	private *privateFiles
 
@@ -102,7 +101,7 @@ func (p *Process) start() (err error) {
 	if err = p.private.err; err != nil {
 		return fmt.Errorf("claude: make a private file: %w", err)
 	}
-	p.child, err = child.Start(child.Options{
+	p.child, err = proc.Start(proc.Options{
 		Args: append([]string{p.opts.Path}, p.opts.commandLine(p.private.paths)...),
 		Dir:  p.opts.Dir, Env: p.opts.Env, Files: p.private.passed,
 		Said:   func(line string) { p.opts.Logger.Debug("claude stderr", "line", line) },
@@ -190,7 +189,7 @@ func (p *Process) wait(readDone <-chan struct{}) {
 	p.private.forget()
 	// A reply, or why it has ended, may still be in the pipe; a consumer that does not
 	// read must not hold up the failure of what is pending.
-	grace.Within(readDone, readGrace)
+	proc.Within(readDone, readGrace)
 	p.conn.fail(p.exitErr())
 	p.conn.out.close()
 }
@@ -206,7 +205,7 @@ func (p *Process) exitErr() error {
 	}
 	return &ExitError{
 		Code: p.child.State().ExitCode(), Signal: p.child.Signal(),
-		Stderr: p.child.LastWords(stderrLines), Errors: p.conn.lastErrors(),
+		Stderr: p.child.LastWords(stderrLines), Errors: *p.conn.errors.Load(),
 	}
 }
 
@@ -251,7 +250,7 @@ func (p *Process) Close(ctx context.Context) error {
 	if err := p.child.End(ctx); err != nil {
 		return fmt.Errorf("claude: %w", err)
 	}
-	if !grace.Within(p.done, settleGrace) {
+	if !proc.Within(p.done, settleGrace) {
 		return errors.New("claude: a callback does not return")
 	}
 	return nil

@@ -19,6 +19,8 @@ type Settings struct {
 	// Ultracode reports whether ultracode is on, UltracodeOffered whether it can
 	// be turned on.
 	Ultracode, UltracodeOffered bool
+	// AutoOff is set if settings switch the mode auto off.
+	AutoOff bool
 	// Agent is the one that settings name for the main conversation.
 	Agent string
 }
@@ -37,6 +39,8 @@ func (p *Process) Settings(ctx context.Context) (Settings, error) {
 
 		Ultracode:        r.Get("applied.ultracodeRequested").Bool(),
 		UltracodeOffered: r.Get("applied.ultracodeAvailable").Bool(),
+
+		AutoOff: r.Get("effective.disableAutoMode").Str == "disable" || r.Get("effective.permissions.disableAutoMode").Str == "disable",
 
 		Agent: r.Get("effective.agent").String(),
 	}, nil

@@ -15,7 +15,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
-	"github.com/acp-bridge/acp-bridge/internal/grace"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -60,6 +60,7 @@ type Conn struct {
 	unread  atomic.Bool // the peer said that it could not read a line of ours
 	handler Handler
 	accept  Acceptor // handler, if it is one
+	from    *seen.Inlet
 	in      *ndjson.Reader
 	out     *writer
 	trace   ndjson.Trace
@@ -90,6 +91,8 @@ type call struct {
 	method string
 	done   chan reply // holds one
 	heard  func()     // called by the reader in place of a send, if not nil
+
+	showing *seen.Showing // what it shows, nil for nothing
 }
 
 type reply struct {
@@ -115,10 +118,12 @@ func New(r io.Reader, w io.Writer, h Handler, opts *Options) *Conn {
 	o.CloseTimeout = cmp.Or(max(o.CloseTimeout, 0), DefaultCloseTimeout)
 	o.Trace = o.Trace.Tapped("")
 
+	from := seen.NewInlet(r)
 	c := &Conn{
 		log:      o.Logger,
 		handler:  h,
-		in:       ndjson.NewReader(r, o.MaxLine, skimmed...),
+		from:     from,
+		in:       ndjson.NewReader(from, o.MaxLine, skimmed...),
 		trace:    o.Trace,
 		timeout:  o.CloseTimeout,
 		pending:  make(map[uint64]*call),
@@ -147,13 +152,13 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	p := &call{ctx: ctx, method: method, done: make(chan reply, 1)}
+	showing := seen.Of(ctx)
+	p := &call{ctx: ctx, method: method, done: make(chan reply, 1), showing: showing}
 	id, ok := c.register(p)
 	if !ok {
 		return nil, c.closedCall(method)
 	}
 	request := appendRequest(make([]byte, 0, len(body)+len(method)+64), id, method, body)
-	showing := seen.Of(ctx)
 	if err := c.send(ctx, method, request, showing == nil); err != nil {
 		c.take(id)
 		return nil, err
@@ -169,6 +174,9 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 	if c.take(id) == nil { // settled: the reply is there, or about to be
 		r := <-p.done
 		return r.result, r.err
+	}
+	if c.peer.NoCancel.Load() {
+		return nil, cancelledError(ctx, method)
 	}
 	c.out.force(appendNotification(nil, methodCancelRequest, CancelParams(ctx, strconv.AppendUint(nil, id, 10))))
 	return nil, cancelledError(ctx, method)
@@ -232,7 +240,7 @@ func (c *Conn) Err() error { return context.Cause(c.ctx) }
 func (c *Conn) Close() error {
 	c.closeOnce.Do(func() {
 		c.shut(errClosedHere)
-		ctx, cancel := grace.Context(context.Background(), c.timeout)
+		ctx, cancel := proc.Context(context.Background(), c.timeout)
 		defer cancel()
 		c.waitHandlers(ctx)
 		c.closeErr = c.out.drain(ctx)

@@ -68,20 +68,18 @@ func TestCallAnswers(t *testing.T) {
 		"escaped key":           {[]string{`{"\u0069d":1,"result":1}`}, value(`1`)},
 		"nested id is not ours": {[]string{`{"result":{"id":1},"params":{"id":1}}`, `{"id":1,"result":3}`}, value(`3`)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newPeer(t, nil, nil)
-				done := p.call(t.Context(), "m", nil)
-				require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"m"}`, p.read())
-				p.discard()
-				p.write(tc.lines...)
-				tc.check(t, <-done)
+		bubble(t, name, func(t *testing.T) {
+			p := newPeer(t, nil, nil)
+			done := p.call(t.Context(), "m", nil)
+			require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"m"}`, p.read())
+			p.discard()
+			p.write(tc.lines...)
+			tc.check(t, <-done)
 
-				// The connection is as good as before.
-				done = p.call(t.Context(), "m", nil)
-				p.write(`{"id":2,"result":"fine"}`)
-				value(`"fine"`)(t, <-done)
-			})
+			// The connection is as good as before.
+			done = p.call(t.Context(), "m", nil)
+			p.write(`{"id":2,"result":"fine"}`)
+			value(`"fine"`)(t, <-done)
 		})
 	}
 }
@@ -132,6 +130,14 @@ func TestCallCancelled(t *testing.T) {
 		require.ErrorIs(t, err, cause)
 		require.NotErrorIs(t, err, ErrClosed)
 		require.JSONEq(t, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}`, p.read())
+
+		// One that shows that to its user is not told: what it reads next is another line.
+		p.conn.Peer().NoCancel.Store(true)
+		ctx2, cancel2 := context.WithCancel(t.Context())
+		done = p.call(ctx2, "m", nil)
+		p.read()
+		cancel2()
+		require.ErrorIs(t, (<-done).err, context.Canceled)
 
 		// A late answer is nobody's. An ended ctx writes nothing.
 		p.write(`{"id":1,"result":1}`)
@@ -335,4 +341,27 @@ func TestTrace(t *testing.T) {
 func TestClosedIsADisconnect(t *testing.T) {
 	require.ErrorIs(t, closedError(io.EOF), io.ErrClosedPipe)
 	require.ErrorIs(t, closedError(io.EOF), ErrClosed)
+}
+
+func TestVersion1(t *testing.T) {
+	for name, c := range map[string]struct{ said, want string }{
+		"version 1 as it is":   {`{ "protocolVersion":1,"capabilities":{"elicitation":{"form":{}}} }`, ``},
+		"no version":           {`{"clientCapabilities":{}}`, ``},
+		"nonsense":             {`{"protocolVersion":"2"}`, ``},
+		"nothing":              {``, ``},
+		"version 2":            {`{"protocolVersion":2,"info":{"name":"e","version":"1"},"capabilities":{"elicitation":{"form":{}},"auth":{"terminal":{}},"_meta":{"a":1}},"_meta":{"b":2}}`, `{"protocolVersion":1,"clientInfo":{"name":"e","version":"1"},"clientCapabilities":{"elicitation":{"form":{}},"auth":{"terminal":true},"_meta":{"a":1},"session":{"configOptions":{"boolean":{}}},"plan":{}},"_meta":{"b":2}}`},
+		"a later one, bare":    {`{"protocolVersion":7}`, `{"protocolVersion":1,"clientCapabilities":{"session":{"configOptions":{"boolean":{}}},"plan":{}}}`},
+		"what does not fit":    {`{"protocolVersion":2,"info":"e","capabilities":{"elicitation":true,"auth":{"terminal":true}}}`, `{"protocolVersion":1,"clientCapabilities":{"session":{"configOptions":{"boolean":{}}},"plan":{}}}`},
+		"both places":          {`{"protocolVersion":2,"clientInfo":{"name":"old"},"info":{"name":"new"},"capabilities":{"elicitation":{"form":{}}},"clientCapabilities":{"elicitation":{"url":{}},"terminal":true}}`, `{"protocolVersion":1,"clientInfo":{"name":"old"},"clientCapabilities":{"elicitation":{"url":{}},"terminal":true,"session":{"configOptions":{"boolean":{}}},"plan":{}}}`},
+		"not JSON all the way": {`{"protocolVersion":2,"info":{"name":}}`, ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Version1(json.RawMessage(c.said))
+			if c.want == "" {
+				require.Equal(t, c.said, string(got))
+				return
+			}
+			require.JSONEq(t, c.want, string(got))
+		})
+	}
 }

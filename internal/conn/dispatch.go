@@ -11,7 +11,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 const methodCancelRequest = "$/cancel_request"
@@ -67,7 +67,7 @@ func (c *Conn) handleRequest(m message) {
 	req, ok := c.begin(m)
 	if !ok {
 		c.log.Warn("request refused: too many unanswered", "limit", maxRunning)
-		c.reply(m.id.Raw, &acp.RequestError{Code: rpccode.Internal, Message: fmt.Sprintf("more than %d requests unanswered", maxRunning)})
+		c.reply(m.id.Raw, &acp.RequestError{Code: ndjson.Internal, Message: fmt.Sprintf("more than %d requests unanswered", maxRunning)})
 		return
 	}
 	params := rawParams(m)
@@ -189,6 +189,9 @@ func (c *Conn) handleResponse(m message) {
 	p := (*call)(nil)
 	if ok {
 		p = c.take(id)
+	}
+	if p != nil {
+		p.showing.Came()
 	}
 	switch {
 	case p == nil && m.id.Type == gjson.Null && m.err.Exists():

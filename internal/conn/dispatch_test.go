@@ -37,14 +37,12 @@ func TestRequestAnswers(t *testing.T) {
 		"data likewise":    {nil, &acp.RequestError{Code: 5, Message: "m", Data: make(chan int)}, `"error":{"code":5,"message":"m"}`},
 		"invalid UTF-8":    {json.RawMessage("\"\xff\""), nil, `"result":"` + "\uFFFD" + `"`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newPeer(t, funcs{request: func(context.Context, string, json.RawMessage) (any, error) {
-					return tc.result, tc.err
-				}}, nil)
-				p.write(`{"jsonrpc":"2.0","id":"x","method":"m"}`)
-				require.Equal(t, `{"jsonrpc":"2.0","id":"x",`+tc.want+`}`, p.read())
-			})
+		bubble(t, name, func(t *testing.T) {
+			p := newPeer(t, funcs{request: func(context.Context, string, json.RawMessage) (any, error) {
+				return tc.result, tc.err
+			}}, nil)
+			p.write(`{"jsonrpc":"2.0","id":"x","method":"m"}`)
+			require.Equal(t, `{"jsonrpc":"2.0","id":"x",`+tc.want+`}`, p.read())
 		})
 	}
 }
@@ -73,15 +71,13 @@ func TestCancelRequest(t *testing.T) {
 	for name, ids := range map[string][2]string{
 		"number": {`7`, `7`}, "float": {`7`, `7.0`}, "string": {`"a"`, `"\u0061"`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newPeer(t, funcs{request: func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
-					<-ctx.Done()
-					return nil, fmt.Errorf("asking: %w", ctx.Err())
-				}}, nil)
-				p.write(`{"id":`+ids[0]+`,"method":"m"}`, `{"method":"$/cancel_request","params":{"requestId":`+ids[1]+`}}`)
-				require.Equal(t, `{"jsonrpc":"2.0","id":`+ids[0]+`,"error":{"code":-32800,"message":"Request cancelled"}}`, p.read())
-			})
+		bubble(t, name, func(t *testing.T) {
+			p := newPeer(t, funcs{request: func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
+				<-ctx.Done()
+				return nil, fmt.Errorf("asking: %w", ctx.Err())
+			}}, nil)
+			p.write(`{"id":`+ids[0]+`,"method":"m"}`, `{"method":"$/cancel_request","params":{"requestId":`+ids[1]+`}}`)
+			require.Equal(t, `{"jsonrpc":"2.0","id":`+ids[0]+`,"error":{"code":-32800,"message":"Request cancelled"}}`, p.read())
 		})
 	}
 }
@@ -100,18 +96,16 @@ func TestCancelSaysWhoAnswered(t *testing.T) {
 		"no such outcome": {fmt.Sprintf(who, "failed", "Ann"), context.Canceled},
 		"nothing":         {`{"requestId":1}`, context.Canceled},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				causes := make(chan error, 1)
-				p := newPeer(t, funcs{request: func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
-					<-ctx.Done()
-					causes <- context.Cause(ctx)
-					return nil, ctx.Err()
-				}}, nil)
-				p.write(`{"id":1,"method":"m"}`, `{"method":"$/cancel_request","params":`+c.params+`}`)
-				require.Contains(t, p.read(), "-32800")
-				require.Equal(t, c.cause, <-causes)
-			})
+		bubble(t, name, func(t *testing.T) {
+			causes := make(chan error, 1)
+			p := newPeer(t, funcs{request: func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
+				<-ctx.Done()
+				causes <- context.Cause(ctx)
+				return nil, ctx.Err()
+			}}, nil)
+			p.write(`{"id":1,"method":"m"}`, `{"method":"$/cancel_request","params":`+c.params+`}`)
+			require.Contains(t, p.read(), "-32800")
+			require.Equal(t, c.cause, <-causes)
 		})
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -261,40 +255,32 @@ func TestHandlerPanics(t *testing.T) {
 			return method, nil
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				p := newPeer(t, h, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-				p.write(`{"id":1,"method":"m"}`)
-				answered(t, p, &log)
-			})
+		bubble(t, name, func(t *testing.T) {
+			var log bytes.Buffer
+			p := newPeer(t, h, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			p.write(`{"id":1,"method":"m"}`)
+			answered(t, p, &log)
 		})
 	}
-	t.Run("notify", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, funcs{notify: func(_ context.Context, method string, _ json.RawMessage) { ouch(method) }}, nil)
-			p.write(`{"method":"m"}`, `{"id":2,"method":"ping"}`)
-			require.Equal(t, `{"jsonrpc":"2.0","id":2,"result":"ping"}`, p.read())
-		})
+	bubble(t, "notify", func(t *testing.T) {
+		p := newPeer(t, funcs{notify: func(_ context.Context, method string, _ json.RawMessage) { ouch(method) }}, nil)
+		p.write(`{"method":"m"}`, `{"id":2,"method":"ping"}`)
+		require.Equal(t, `{"jsonrpc":"2.0","id":2,"result":"ping"}`, p.read())
 	})
-	t.Run("goexit", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, funcs{request: func(_ context.Context, method string, _ json.RawMessage) (any, error) {
-				if method == "m" {
-					runtime.Goexit()
-				}
-				return method, nil
-			}}, nil)
-			p.write(`{"id":1,"method":"m"}`)
-			answered(t, p, nil)
-		})
+	bubble(t, "goexit", func(t *testing.T) {
+		p := newPeer(t, funcs{request: func(_ context.Context, method string, _ json.RawMessage) (any, error) {
+			if method == "m" {
+				runtime.Goexit()
+			}
+			return method, nil
+		}}, nil)
+		p.write(`{"id":1,"method":"m"}`)
+		answered(t, p, nil)
 	})
-	t.Run("goexit of the reader", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, funcs{notify: func(context.Context, string, json.RawMessage) { runtime.Goexit() }}, nil)
-			p.write(`{"method":"m"}`)
-			<-p.conn.Done()
-		})
+	bubble(t, "goexit of the reader", func(t *testing.T) {
+		p := newPeer(t, funcs{notify: func(context.Context, string, json.RawMessage) { runtime.Goexit() }}, nil)
+		p.write(`{"method":"m"}`)
+		<-p.conn.Done()
 	})
 }
 
@@ -308,24 +294,20 @@ func TestEndCancelsHandlersAndTheirAnswersGetOut(t *testing.T) {
 		time.Sleep(time.Second)
 		return context.Cause(ctx).Error(), nil
 	}}
-	t.Run("peer closed its output", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, handler, nil)
-			p.write(`{"id":1,"method":"m"}`)
-			p.in.Close()
-			require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":"connection closed: EOF"}`, p.read())
-		})
+	bubble(t, "peer closed its output", func(t *testing.T) {
+		p := newPeer(t, handler, nil)
+		p.write(`{"id":1,"method":"m"}`)
+		p.in.Close()
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":"connection closed: EOF"}`, p.read())
 	})
-	t.Run("closed here", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, handler, nil)
-			p.write(`{"id":1,"method":"m"}`)
-			synctest.Wait()
-			closed := make(chan error)
-			go func() { closed <- p.conn.Close() }()
-			require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":"connection closed: closed on this side"}`, p.read())
-			require.NoError(t, <-closed)
-		})
+	bubble(t, "closed here", func(t *testing.T) {
+		p := newPeer(t, handler, nil)
+		p.write(`{"id":1,"method":"m"}`)
+		synctest.Wait()
+		closed := make(chan error)
+		go func() { closed <- p.conn.Close() }()
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":"connection closed: closed on this side"}`, p.read())
+		require.NoError(t, <-closed)
 	})
 }
 
@@ -380,14 +362,12 @@ func TestRule2TwoMeanings(t *testing.T) {
 		"two ids":                  `{"id":7,"result":"a","id":1}`,
 		"two ids, the other first": `{"id":1,"result":"a","id":7}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newPeer(t, nil, nil)
-				done := p.call(t.Context(), "m", nil)
-				p.read()
-				p.write(answer)
-				require.ErrorIs(t, (<-done).err, ErrProtocol)
-			})
+		bubble(t, name, func(t *testing.T) {
+			p := newPeer(t, nil, nil)
+			done := p.call(t.Context(), "m", nil)
+			p.read()
+			p.write(answer)
+			require.ErrorIs(t, (<-done).err, ErrProtocol)
 		})
 	}
 	for name, answer := range map[string]string{
@@ -395,14 +375,12 @@ func TestRule2TwoMeanings(t *testing.T) {
 		"a result, no error":    `{"id":1,"result":"a","error":null}`,
 		"unknown members twice": `{"id":1,"result":"a","x":1,"x":2}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newPeer(t, nil, nil)
-				done := p.call(t.Context(), "m", nil)
-				p.read()
-				p.write(answer)
-				require.NoError(t, (<-done).err)
-			})
+		bubble(t, name, func(t *testing.T) {
+			p := newPeer(t, nil, nil)
+			done := p.call(t.Context(), "m", nil)
+			p.read()
+			p.write(answer)
+			require.NoError(t, (<-done).err)
 		})
 	}
 	for request, id := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 var (
@@ -52,7 +52,7 @@ func cancelledError(ctx context.Context, method string) error {
 // peerError reads the error member of a response. Peers send strings and other
 // things that are no error objects; whatever is there, it is an error.
 func peerError(v gjson.Result) *acp.RequestError {
-	re := &acp.RequestError{Code: rpccode.Internal}
+	re := &acp.RequestError{Code: ndjson.Internal}
 	if !v.IsObject() {
 		re.Message = v.String()
 		return re

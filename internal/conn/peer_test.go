@@ -106,3 +106,9 @@ func (p *peer) call(ctx context.Context, method string, params any) <-chan resul
 	synctest.Wait()
 	return ch
 }
+
+// bubble runs a test whose clock moves when nothing else does.
+func bubble(t *testing.T, name string, test func(*testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}

@@ -15,7 +15,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 // nullID answers what has no id that could be read.
@@ -204,5 +203,5 @@ func methodOf(text []byte) string {
 }
 
 func invalidRequest(reason string) *acp.RequestError {
-	return &acp.RequestError{Code: rpccode.InvalidRequest, Message: "Invalid request: " + reason}
+	return &acp.RequestError{Code: ndjson.InvalidRequest, Message: "Invalid request: " + reason}
 }

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 const parseError = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`
@@ -52,18 +54,16 @@ func TestBadLines(t *testing.T) {
 		"cancel of unknown":      {`{"method":"$/cancel_request","params":{"requestId":5}}`, nil},
 		"cancel, bad params":     {`{"method":"$/cancel_request","params":[{}]}`, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				p := newPeer(t, funcs{}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-				p.write(tc.line)
-				for _, want := range tc.want {
-					require.Equal(t, want, p.read())
-				}
-				p.write(`{"id":7,"method":"ping"}`)
-				require.Equal(t, `{"jsonrpc":"2.0","id":7,"result":"ping"}`, p.read())
-				require.NotContains(t, log.String(), "secret")
-			})
+		bubble(t, name, func(t *testing.T) {
+			var log bytes.Buffer
+			p := newPeer(t, funcs{}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			p.write(tc.line)
+			for _, want := range tc.want {
+				require.Equal(t, want, p.read())
+			}
+			p.write(`{"id":7,"method":"ping"}`)
+			require.Equal(t, `{"jsonrpc":"2.0","id":7,"result":"ping"}`, p.read())
+			require.NotContains(t, log.String(), "secret")
 		})
 	}
 }
@@ -76,27 +76,23 @@ func TestLastLine(t *testing.T) {
 		"whole":      {`{"id":1,"method":"m"}`, `{"jsonrpc":"2.0","id":1,"result":"m"}`},
 		"broken off": {`{"id":1,"method":`, parseError},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newPeer(t, funcs{}, nil)
-				io.WriteString(p.in, tc.tail)
-				p.in.Close()
-				require.Equal(t, tc.want, p.read())
-				<-p.conn.Done()
-				require.NoError(t, p.conn.Close())
-			})
+		bubble(t, name, func(t *testing.T) {
+			p := newPeer(t, funcs{}, nil)
+			io.WriteString(p.in, tc.tail)
+			p.in.Close()
+			require.Equal(t, tc.want, p.read())
+			<-p.conn.Done()
+			require.NoError(t, p.conn.Close())
 		})
 	}
-	t.Run("answer broken off", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, nil, nil)
-			p.discard()
-			done := p.call(t.Context(), "m", nil)
-			synctest.Wait()
-			io.WriteString(p.in, `{"id":1,"result":{"outc`)
-			p.in.Close()
-			require.ErrorIs(t, (<-done).err, ErrClosed)
-		})
+	bubble(t, "answer broken off", func(t *testing.T) {
+		p := newPeer(t, nil, nil)
+		p.discard()
+		done := p.call(t.Context(), "m", nil)
+		synctest.Wait()
+		io.WriteString(p.in, `{"id":1,"result":{"outc`)
+		p.in.Close()
+		require.ErrorIs(t, (<-done).err, ErrClosed)
 	})
 }
 
@@ -116,44 +112,38 @@ func TestOverlongLines(t *testing.T) {
 		"unknown response":     {`{"id":5,"result":"` + long + `"}`, ``},
 		"response without id":  {`{"id":{},"result":"` + long + `"}`, ``},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newPeer(t, funcs{}, &Options{MaxLine: limit})
-				p.write(tc.line)
-				if tc.id != "" {
-					require.Equal(t, refusal(tc.id, tc.line), p.read())
-				}
-				p.write(`{"id":7,"method":"ping"}`)
-				require.Equal(t, `{"jsonrpc":"2.0","id":7,"result":"ping"}`, p.read())
-			})
+		bubble(t, name, func(t *testing.T) {
+			p := newPeer(t, funcs{}, &Options{MaxLine: limit})
+			p.write(tc.line)
+			if tc.id != "" {
+				require.Equal(t, refusal(tc.id, tc.line), p.read())
+			}
+			p.write(`{"id":7,"method":"ping"}`)
+			require.Equal(t, `{"jsonrpc":"2.0","id":7,"result":"ping"}`, p.read())
 		})
 	}
-	t.Run("answer", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, nil, &Options{MaxLine: limit})
-			p.discard()
-			for i, format := range []string{`{"id":%d,"result":"%s"}`, `{"result":{"id":77,"x":"%[2]s"},"id":%[1]d}`} {
-				done := p.call(t.Context(), "m", nil)
-				synctest.Wait()
-				p.write(fmt.Sprintf(format, i+1, long))
-				r := <-done
-				require.ErrorIs(t, r.err, ErrProtocol)
-				require.ErrorContains(t, r.err, "over the limit of 1000")
-			}
-		})
+	bubble(t, "answer", func(t *testing.T) {
+		p := newPeer(t, nil, &Options{MaxLine: limit})
+		p.discard()
+		for i, format := range []string{`{"id":%d,"result":"%s"}`, `{"result":{"id":77,"x":"%[2]s"},"id":%[1]d}`} {
+			done := p.call(t.Context(), "m", nil)
+			synctest.Wait()
+			p.write(fmt.Sprintf(format, i+1, long))
+			r := <-done
+			require.ErrorIs(t, r.err, ErrProtocol)
+			require.ErrorContains(t, r.err, "over the limit of 1000")
+		}
 	})
-	t.Run("the limit itself", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, funcs{}, &Options{MaxLine: limit})
-			head := `{"id":5,"method":"m","params":"`
-			fits := head + strings.Repeat("x", limit-len(head)-2) + `"}`
-			require.Len(t, fits, limit)
-			p.write(fits)
-			require.Equal(t, `{"jsonrpc":"2.0","id":5,"result":"m"}`, p.read())
-			over := strings.Replace(fits, "x", "xx", 1)
-			p.write(over)
-			require.Equal(t, refusal("5", over), p.read())
-		})
+	bubble(t, "the limit itself", func(t *testing.T) {
+		p := newPeer(t, funcs{}, &Options{MaxLine: limit})
+		head := `{"id":5,"method":"m","params":"`
+		fits := head + strings.Repeat("x", limit-len(head)-2) + `"}`
+		require.Len(t, fits, limit)
+		p.write(fits)
+		require.Equal(t, `{"jsonrpc":"2.0","id":5,"result":"m"}`, p.read())
+		over := strings.Replace(fits, "x", "xx", 1)
+		p.write(over)
+		require.Equal(t, refusal("5", over), p.read())
 	})
 }
 
@@ -170,7 +160,7 @@ func TestOverlongLineTakesBoundedMemory(t *testing.T) {
 	require.Contains(t, p.read(), `"id":5,"error":{"code":-32600`)
 	runtime.ReadMemStats(&after)
 	limit := uint64(16 << 20)
-	if poolsDrop {
+	if leaktest.Race { // pools drop
 		limit = 40 << 20 // still far less than the line
 	}
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, limit)

@@ -138,7 +138,7 @@ func TestBothEnds(t *testing.T) {
 	require.EqualValues(t, "s", ns.SessionId)
 	_, err = c.LoadSession(ctx, acp.LoadSessionRequest{SessionId: "s"})
 	require.NoError(t, err)
-	_, err = c.SetSessionMode(ctx, acp.SetSessionModeRequest{SessionId: "s"})
+	_, err = CallFor[acp.SetSessionModeResponse](ctx, c, acp.AgentMethodSessionSetMode, acp.SetSessionModeRequest{SessionId: "s"})
 	require.NoError(t, err)
 	require.NoError(t, c.Cancel(ctx, acp.CancelNotification{SessionId: "s"}))
 	pr, err := c.Prompt(ctx, acp.PromptRequest{SessionId: "s"})

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
@@ -36,13 +35,8 @@ const maxBy = 60
 func CancelCause(params []byte) error {
 	said := gjson.GetBytes(params, `_meta.acp-bridge.settled`)
 	there := life.Elsewhere{Outcome: said.Get("outcome").Str, By: clean.Truncate(clean.Line(said.Get("by").Str), maxBy)}
-	switch there.Outcome {
-	case convert.Answered.String():
+	if s, ok := life.StatusOf(there.Outcome, there.By); ok && s.ByPerson() {
 		return there
-	case convert.Declined.String(), convert.Cancelled.String():
-		if there.By != "" {
-			return there
-		}
 	}
 	return nil
 }

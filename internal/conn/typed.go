@@ -85,11 +85,6 @@ func (c *Conn) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (acp
 	return CallFor[acp.LoadSessionResponse](ctx, c, acp.AgentMethodSessionLoad, req)
 }
 
-// SetSessionMode sends session/set_mode.
-func (c *Conn) SetSessionMode(ctx context.Context, req acp.SetSessionModeRequest) (acp.SetSessionModeResponse, error) {
-	return CallFor[acp.SetSessionModeResponse](ctx, c, acp.AgentMethodSessionSetMode, req)
-}
-
 // Prompt sends session/prompt and returns when the turn is over. To end a turn
 // and still get its stop reason use Cancel: ending ctx gives up on the answer.
 func (c *Conn) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {

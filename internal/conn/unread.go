@@ -18,6 +18,7 @@ func (c *Conn) Watch(ctx context.Context, l seen.Look) {
 	c.out.mu.Lock()
 	target := c.out.queued
 	c.out.mu.Unlock()
+	l.From(c.from)
 	go c.await(ctx, l, target)
 }
 
@@ -44,6 +45,7 @@ func (c *Conn) follow(ctx context.Context, l seen.Look) (stop func()) {
 	c.out.mu.Lock()
 	target := c.out.queued
 	c.out.mu.Unlock()
+	l.From(c.from)
 	c.AskBehind(l)
 	c.out.flush()
 	ctx, cancel := context.WithCancel(ctx)

@@ -35,7 +35,7 @@ func TestEvidenceOfAPipe(t *testing.T) {
 			defer inW.Close()
 			c := New(inR, w, nil, nil)
 			defer c.Close()
-			c.Peer().Mute()
+			c.Peer().Mute(true)
 			showing := seen.New(nil, false)
 			done := make(chan struct{})
 			go func() {
@@ -60,7 +60,7 @@ func evidenceOf(s *seen.Showing) bool { return s.Evidence() != seen.None }
 func TestEvidenceWithoutAFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, nil, nil)
-		p.conn.Peer().Mute()
+		p.conn.Peer().Mute(true)
 		showing := seen.New(nil, false)
 		done := p.call(showing.Context(t.Context()), "m", nil)
 		time.Sleep(time.Second)
@@ -78,7 +78,7 @@ func TestEvidenceWithoutAFile(t *testing.T) {
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, nil, nil)
-		p.conn.Peer().Mute()
+		p.conn.Peer().Mute(true)
 		require.NoError(t, p.conn.Notify(t.Context(), "shown", nil))
 		showing := seen.New(nil, false)
 		p.conn.Watch(t.Context(), showing.Look())
@@ -101,24 +101,22 @@ func TestAskBehind(t *testing.T) {
 		"no JSON":          `{"id":2,"result":{]}`,
 		"two results":      `{"id":2,"result":1,"result":2}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newPeer(t, nil, nil)
-				showing := seen.New(nil, false)
-				done := p.call(showing.Context(t.Context()), "m", nil)
-				require.Contains(t, p.read(), `"method":"m"`)
-				require.Equal(t, `{"jsonrpc":"2.0","id":2,"method":"_acp-bridge/ping","params":{"sessionId":"_"}}`, p.read())
-				synctest.Wait()
-				require.Equal(t, seen.Taken, showing.Evidence())
-				p.write(answer)
-				synctest.Wait()
-				require.Equal(t, seen.Answered, showing.Evidence())
-				if name == "no JSON" {
-					p.read() // it is told
-				}
-				p.write(`{"id":1,"result":null}`)
-				require.NoError(t, (<-done).err)
-			})
+		bubble(t, name, func(t *testing.T) {
+			p := newPeer(t, nil, nil)
+			showing := seen.New(nil, false)
+			done := p.call(showing.Context(t.Context()), "m", nil)
+			require.Contains(t, p.read(), `"method":"m"`)
+			require.Equal(t, `{"jsonrpc":"2.0","id":2,"method":"_acp-bridge/ping","params":{"sessionId":"_"}}`, p.read())
+			synctest.Wait()
+			require.Equal(t, seen.Taken, showing.Evidence())
+			p.write(answer)
+			synctest.Wait()
+			require.Equal(t, seen.Answered, showing.Evidence())
+			if name == "no JSON" {
+				p.read() // it is told
+			}
+			p.write(`{"id":1,"result":null}`)
+			require.NoError(t, (<-done).err)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,32 +30,26 @@ func connected(h Handler, opts *Options) (a, b *Conn, end func()) {
 }
 
 func TestStalledPeer(t *testing.T) {
-	t.Run("cancel", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, nil, nil) // nobody reads
-			ctx, cancel := context.WithCancel(t.Context())
-			done := p.call(ctx, "m", nil)
-			cancel()
-			require.ErrorIs(t, (<-done).err, context.Canceled)
-		})
+	bubble(t, "cancel", func(t *testing.T) {
+		p := newPeer(t, nil, nil) // nobody reads
+		ctx, cancel := context.WithCancel(t.Context())
+		done := p.call(ctx, "m", nil)
+		cancel()
+		require.ErrorIs(t, (<-done).err, context.Canceled)
 	})
-	t.Run("peer closes", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, nil, nil)
-			done := p.call(t.Context(), "m", nil)
-			p.in.Close()
-			require.ErrorIs(t, (<-done).err, ErrClosed)
-		})
+	bubble(t, "peer closes", func(t *testing.T) {
+		p := newPeer(t, nil, nil)
+		done := p.call(t.Context(), "m", nil)
+		p.in.Close()
+		require.ErrorIs(t, (<-done).err, ErrClosed)
 	})
-	t.Run("close", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, nil, &Options{CloseTimeout: 3 * time.Second})
-			done := p.call(t.Context(), "m", nil)
-			start := time.Now()
-			require.ErrorIs(t, p.conn.Close(), context.DeadlineExceeded)
-			require.Equal(t, 3*time.Second, time.Since(start))
-			require.ErrorIs(t, (<-done).err, ErrClosed)
-		})
+	bubble(t, "close", func(t *testing.T) {
+		p := newPeer(t, nil, &Options{CloseTimeout: 3 * time.Second})
+		done := p.call(t.Context(), "m", nil)
+		start := time.Now()
+		require.ErrorIs(t, p.conn.Close(), context.DeadlineExceeded)
+		require.Equal(t, 3*time.Second, time.Since(start))
+		require.ErrorIs(t, (<-done).err, ErrClosed)
 	})
 }
 
@@ -74,65 +69,57 @@ func TestBackpressure(t *testing.T) {
 			require.Less(t, sent, 1000)
 		}
 	}
-	t.Run("waits for the reader", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, nil, &Options{HighWater: high})
-			sent := fill(t, p)
-			require.Greater(t, sent, 10)
-			done := make(chan error, 1)
-			go func() { done <- p.conn.Notify(t.Context(), "last", nil) }()
-			synctest.Wait()
-			require.Empty(t, done)
-			for range sent {
-				require.Contains(t, p.read(), "session/update") // the ones given up on were not sent
-			}
-			require.NoError(t, <-done)
-			require.Contains(t, p.read(), "last")
-		})
+	bubble(t, "waits for the reader", func(t *testing.T) {
+		p := newPeer(t, nil, &Options{HighWater: high})
+		sent := fill(t, p)
+		require.Greater(t, sent, 10)
+		done := make(chan error, 1)
+		go func() { done <- p.conn.Notify(t.Context(), "last", nil) }()
+		synctest.Wait()
+		require.Empty(t, done)
+		for range sent {
+			require.Contains(t, p.read(), "session/update") // the ones given up on were not sent
+		}
+		require.NoError(t, <-done)
+		require.Contains(t, p.read(), "last")
 	})
-	t.Run("ends with the connection", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, nil, &Options{HighWater: high})
-			fill(t, p)
-			done := make(chan error, 2)
-			go func() { done <- p.conn.Notify(t.Context(), "n", nil) }()
-			go func() { _, err := p.conn.Call(t.Context(), "m", nil); done <- err }()
-			synctest.Wait()
-			require.Empty(t, done)
-			p.in.Close()
-			require.ErrorIs(t, <-done, ErrClosed)
-			require.ErrorIs(t, <-done, ErrClosed)
-		})
+	bubble(t, "ends with the connection", func(t *testing.T) {
+		p := newPeer(t, nil, &Options{HighWater: high})
+		fill(t, p)
+		done := make(chan error, 2)
+		go func() { done <- p.conn.Notify(t.Context(), "n", nil) }()
+		go func() { _, err := p.conn.Call(t.Context(), "m", nil); done <- err }()
+		synctest.Wait()
+		require.Empty(t, done)
+		p.in.Close()
+		require.ErrorIs(t, <-done, ErrClosed)
+		require.ErrorIs(t, <-done, ErrClosed)
 	})
-	t.Run("a call given up on before it was sent is not cancelled", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, nil, &Options{HighWater: high})
-			sent := fill(t, p)
-			ctx, cancel := context.WithCancel(t.Context())
-			done := p.call(ctx, "m", nil)
-			cancel()
-			require.ErrorIs(t, (<-done).err, context.Canceled)
-			go p.conn.Notify(t.Context(), "last", nil)
-			for range sent {
-				p.read()
-			}
-			require.Contains(t, p.read(), "last")
-			require.Empty(t, p.conn.pending)
-		})
+	bubble(t, "a call given up on before it was sent is not cancelled", func(t *testing.T) {
+		p := newPeer(t, nil, &Options{HighWater: high})
+		sent := fill(t, p)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := p.call(ctx, "m", nil)
+		cancel()
+		require.ErrorIs(t, (<-done).err, context.Canceled)
+		go p.conn.Notify(t.Context(), "last", nil)
+		for range sent {
+			p.read()
+		}
+		require.Contains(t, p.read(), "last")
+		require.Empty(t, p.conn.pending)
 	})
-	t.Run("answers wait too, the reader does not", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPeer(t, funcs{}, &Options{HighWater: high})
-			sent := fill(t, p)
-			for i := range 1000 {
-				p.write(fmt.Sprintf(`{"id":%d,"method":"m"}`, i))
-			}
-			synctest.Wait()
-			require.Less(t, len(p.conn.out.queue), high+1000)
-			for range sent + 1000 {
-				p.read()
-			}
-		})
+	bubble(t, "answers wait too, the reader does not", func(t *testing.T) {
+		p := newPeer(t, funcs{}, &Options{HighWater: high})
+		sent := fill(t, p)
+		for i := range 1000 {
+			p.write(fmt.Sprintf(`{"id":%d,"method":"m"}`, i))
+		}
+		synctest.Wait()
+		require.Less(t, len(p.conn.out.queue), high+1000)
+		for range sent + 1000 {
+			p.read()
+		}
 	})
 }
 
@@ -263,17 +250,15 @@ func TestWriteErrors(t *testing.T) {
 		"error": {&writes{err: errors.ErrUnsupported}, errors.ErrUnsupported},
 		"short": {&writes{short: true}, io.ErrShortWrite},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := writing(t, tc.w)
-				tc.w.gate <- struct{}{}
-				require.NoError(t, c.Notify(t.Context(), "n", nil))
-				err := c.out.drain(t.Context())
-				require.ErrorIs(t, err, ErrClosed)
-				require.ErrorIs(t, err, tc.want)
-				<-c.Done()
-				require.ErrorIs(t, c.Err(), tc.want)
-			})
+		bubble(t, name, func(t *testing.T) {
+			c := writing(t, tc.w)
+			tc.w.gate <- struct{}{}
+			require.NoError(t, c.Notify(t.Context(), "n", nil))
+			err := c.out.drain(t.Context())
+			require.ErrorIs(t, err, ErrClosed)
+			require.ErrorIs(t, err, tc.want)
+			<-c.Done()
+			require.ErrorIs(t, c.Err(), tc.want)
 		})
 	}
 }
@@ -296,39 +281,77 @@ func TestQueue(t *testing.T) {
 	}
 	soon, now := `{"jsonrpc":"2.0","method":"soon"}`+"\n", `{"jsonrpc":"2.0","method":"now"}`+"\n"
 
-	t.Run("goes out with the next message", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			c, w := joined(t, nil)
-			require.NoError(t, c.Queue(t.Context(), "soon", nil))
-			synctest.Wait()
-			require.Empty(t, w.lines)
-			require.NoError(t, c.Notify(t.Context(), "now", nil))
-			require.Equal(t, soon+now, <-w.lines, "in one write")
-		})
+	bubble(t, "goes out with the next message", func(t *testing.T) {
+		c, w := joined(t, nil)
+		require.NoError(t, c.Queue(t.Context(), "soon", nil))
+		synctest.Wait()
+		require.Empty(t, w.lines)
+		require.NoError(t, c.Notify(t.Context(), "now", nil))
+		require.Equal(t, soon+now, <-w.lines, "in one write")
 	})
-	t.Run("is flushed", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			c, w := joined(t, nil)
-			require.NoError(t, c.Queue(t.Context(), "soon", nil))
-			require.NoError(t, c.out.drain(t.Context()))
-			require.Equal(t, soon, <-w.lines)
-		})
+	bubble(t, "is flushed", func(t *testing.T) {
+		c, w := joined(t, nil)
+		require.NoError(t, c.Queue(t.Context(), "soon", nil))
+		require.NoError(t, c.out.drain(t.Context()))
+		require.Equal(t, soon, <-w.lines)
 	})
-	t.Run("is not lost at the end", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			c, w := joined(t, nil)
-			require.NoError(t, c.Queue(t.Context(), "soon", nil))
-			require.NoError(t, c.Close())
-			require.Equal(t, soon, <-w.lines)
-		})
+	bubble(t, "is not lost at the end", func(t *testing.T) {
+		c, w := joined(t, nil)
+		require.NoError(t, c.Queue(t.Context(), "soon", nil))
+		require.NoError(t, c.Close())
+		require.Equal(t, soon, <-w.lines)
 	})
-	t.Run("does not fill the queue for ever", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			c, w := joined(t, &Options{HighWater: 2 * len(soon)})
-			for range 50 {
-				require.NoError(t, c.Queue(t.Context(), "soon", nil))
+	bubble(t, "does not fill the queue for ever", func(t *testing.T) {
+		c, w := joined(t, &Options{HighWater: 2 * len(soon)})
+		for range 50 {
+			require.NoError(t, c.Queue(t.Context(), "soon", nil))
+		}
+		require.NotEmpty(t, w.lines)
+	})
+}
+
+// What is done once a result was sent is done also if this side has ended the connection
+// before: the peer gets the result. It is not if the peer has gone.
+func TestSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends func(p *peer)
+		want bool
+	}{
+		"nobody ends": {func(*peer) {}, true},
+		"we end":      {func(p *peer) { go p.conn.Close() }, true},
+		"it has gone": {func(p *peer) { p.in.Close() }, false},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			goOn := make(chan struct{})
+			var mu sync.Mutex
+			sent, then := false, false
+			set := func(to *bool) func() {
+				return func() {
+					mu.Lock()
+					defer mu.Unlock()
+					*to = true
+				}
 			}
-			require.NotEmpty(t, w.lines)
+			p := newPeer(t, acceptor{accept: func(_ context.Context, method string, _ json.RawMessage) Answer {
+				return func() (any, error) {
+					<-goOn
+					if method == "sent" {
+						return Sent("it", set(&sent)), nil
+					}
+					return Then("it", set(&then)), nil
+				}
+			}}, nil)
+			p.discard()
+			p.write(`{"jsonrpc":"2.0","id":1,"method":"sent"}`, `{"jsonrpc":"2.0","id":2,"method":"then"}`)
+			synctest.Wait()
+			c.ends(p)
+			synctest.Wait()
+			close(goOn)
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			require.Equal(t, c.want, sent)
+			require.True(t, then)
 		})
-	})
+	}
 }

@@ -17,21 +17,22 @@ func (b *Board) CatchUp(ctx context.Context) error {
 	if !b.store.Shared() {
 		return nil
 	}
-	b.mu.Lock()
-	if b.own.Err() != nil {
-		b.mu.Unlock()
+	one := peek(b, func(s *state) *catchUp {
+		if s.own.Err() != nil {
+			return nil
+		}
+		if s.catching.next == nil {
+			s.catching.next = &catchUp{done: make(chan struct{})}
+		}
+		if !s.catching.running {
+			s.catching.running = true
+			b.done.Go(b.catchUps)
+		}
+		return s.catching.next
+	})
+	if one == nil {
 		return errClosing
 	}
-	one := b.catching.next
-	if one == nil {
-		one = &catchUp{done: make(chan struct{})}
-		b.catching.next = one
-	}
-	if !b.catching.running {
-		b.catching.running = true
-		b.done.Go(b.catchUps)
-	}
-	b.mu.Unlock()
 	select {
 	case <-one.done:
 		return one.err
@@ -50,11 +51,11 @@ type catchUp struct {
 // catchUps does one after another, until nobody waits.
 func (b *Board) catchUps() {
 	for {
-		b.mu.Lock()
-		one := b.catching.next
-		b.catching.next = nil
-		b.catching.running = one != nil
-		b.mu.Unlock()
+		one := peek(b, func(s *state) *catchUp {
+			one := s.catching.next
+			s.catching.next, s.catching.running = nil, one != nil
+			return one
+		})
 		if one == nil {
 			return
 		}
@@ -73,9 +74,7 @@ func (b *Board) catchUp() error {
 	ctx, cancel := context.WithTimeout(b.own, writeTime)
 	defer cancel()
 	for range mostWrites {
-		b.mu.Lock()
-		skipped := b.skipped
-		b.mu.Unlock()
+		skipped := peek(b, func(s *state) uint64 { return s.skipped })
 		revision, err := b.store.Mark(ctx)
 		if err != nil {
 			b.count.failed()
@@ -84,10 +83,7 @@ func (b *Board) catchUp() error {
 		if err := b.reach(ctx, revision); err != nil {
 			return err
 		}
-		b.mu.Lock()
-		same := skipped == b.skipped
-		b.mu.Unlock()
-		if same {
+		if peek(b, func(s *state) bool { return skipped == s.skipped }) {
 			return nil
 		}
 	}
@@ -101,9 +97,9 @@ const mostWrites = 6
 // reach waits until the board has seen a revision.
 func (b *Board) reach(ctx context.Context, revision uint64) error {
 	for {
-		b.mu.Lock()
-		seen, changed := b.last >= revision, b.changed(anyKey)
-		b.mu.Unlock()
+		var seen bool
+		var changed <-chan struct{}
+		b.step(func(s *state) { seen, changed = s.last >= revision, s.changed(anyKey) })
 		if seen {
 			return nil
 		}
@@ -113,22 +109,6 @@ func (b *Board) reach(ctx context.Context, revision uint64) error {
 			return context.Cause(ctx)
 		case <-b.ended:
 			return errClosing
-		}
-	}
-}
-
-// FindKey returns the record with this key, see [Record.Key].
-func (b *Board) FindKey(ctx context.Context, key string) (*Record, error) {
-	for caughtUp := false; ; caughtUp = true {
-		r, err := b.get(key)
-		switch {
-		case err != nil || r != nil:
-			return r, err
-		case caughtUp:
-			return nil, ErrNotFound
-		}
-		if err := b.CatchUp(ctx); err != nil {
-			return nil, err
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 // untold are two hubs that nobody tells anything: they ask from time to time.
@@ -64,20 +64,15 @@ func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
 	}
 }
 
-// What is asked at one hub is found by its key at another one, at once. One that nobody has
-// asked is found nowhere.
-func TestAKeyIsFoundAtEveryHub(t *testing.T) {
+// What was used at one hub is not had at another one once more.
+func TestUsedAtAnotherHub(t *testing.T) {
 	t.Parallel()
 	boards := untold(t)
-	for i := range 3 {
-		r, err := boards[0].Ask(t.Context(), asking(fmt.Sprint("c", i), "q", "Go?"))
-		require.NoError(t, err)
-		found, err := boards[1].FindKey(t.Context(), r.Key())
-		require.NoError(t, err)
-		require.Equal(t, r.Conversation, found.Conversation)
-	}
-	_, err := boards[1].FindKey(t.Context(), "none")
-	require.ErrorIs(t, err, hub.ErrNotFound)
+	r := answer(t, boards[0], ask(t, boards[0], "d", "q", "Go?"), "Yes", "phone")
+	require.NoError(t, boards[1].CatchUp(t.Context()))
+	_, err := boards[0].Consumed(t.Context(), r.Ref())
+	require.NoError(t, err)
+	require.True(t, ask(t, boards[1], "d", "q", "Go?").Open())
 }
 
 // What one hub has told, another one knows: the answer may come in there, and so
@@ -86,7 +81,7 @@ func TestNoHubDeniesWhatAnotherHasTold(t *testing.T) {
 	t.Parallel()
 	left, right := elsewhere(t, hub.Options{})
 	boards := []*hub.Board{left, right}
-	for i := range paralleltest.Often(200) {
+	for i := range leaktest.Often(200) {
 		one, two := boards[i%2], boards[(i+1)%2]
 		ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: "q"}
 		words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }

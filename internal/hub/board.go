@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // LeaseTime is how long an asker may be silent before it counts as gone.
@@ -30,33 +31,55 @@ type Options struct {
 // Board is the questions in a store. Its methods may be called from any
 // goroutine.
 type Board struct {
-	store *hubstore.Store
-	opts  Options
-	log   *slog.Logger
-	own   context.Context // ends with the board
-	stop  context.CancelFunc
+	fixed
+	stop context.CancelFunc
 	// unhear ends listening to other hubs; nil if there are none.
 	unhear func()
 	done   sync.WaitGroup
 	ended  chan struct{} // closed when the store is no longer watched
 	count  counter
+	soon   time.Duration
 
-	mu      sync.Mutex
+	mu sync.Mutex // only step takes it
+	state
+}
+
+// step has the state to itself. It waits for nothing.
+func (b *Board) step(f func(*state)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f(&b.state)
+}
+
+// peek returns what f makes of the state.
+func peek[T any](b *Board, f func(*state) T) (got T) {
+	b.step(func(s *state) { got = f(s) })
+	return got
+}
+
+// fixed is what does not change while a board is open.
+type fixed struct {
+	store *hubstore.Store
+	opts  Options
+	log   *slog.Logger
+	own   context.Context // ends with the board
+	using time.Duration   // see usingTime
+}
+
+// state is what goroutines share, see [Board.step].
+type state struct {
+	*fixed
 	records map[string]*Record // by key
 	talks   map[talk][]*Record // in the order of asking
-	archive archive
-	// fewPast and mostLeft are those of the constants.
-	fewPast, mostLeft int
-	groups            map[string]bool    // that ever had a question
-	open              map[string]*Record // by key
-	loads             map[string]load    // of what is open, by device
-	markers           map[string]marker  // of what was removed, by key
-	refusal           refusal
-	mark              func(context.Context) (uint64, error) // writes to the store
-	sealed            map[string]uint64                     // revisions, by key, of what a newer hub wrote, or nobody can read
-	last              uint64                                // revision that was seen last
-	skipped           uint64                                // revision before which others were not seen
-	leases            map[string]*lease                     // by key, of what is open or not consumed
+	open    map[string]*Record // by key
+	loads   map[string]load    // of what is kept, by device
+	markers map[string]marker  // of what was removed, by key
+	refusal refusal
+	mark    func(context.Context) (uint64, error) // writes to the store
+	sealed  map[string]uint64                     // revisions, by key, of what a newer hub wrote, or nobody can read
+	last    uint64                                // revision that was seen last
+	skipped uint64                                // revision before which others were not seen
+	leases  map[string]*lease                     // by key, of what is open or not consumed
 	// catching has the catch-up that has not begun, or nil, and whether there is one
 	// under way.
 	catching struct {
@@ -64,21 +87,14 @@ type Board struct {
 		running bool
 	}
 	waiters map[string]chan struct{}
-	writing map[string]*writing          // by key
-	asking  map[sameAsking]chan struct{} // closed when it was asked
+	writing map[string]*writing // by key
 	news    news
 	loaded  bool // all that there was has been read; what comes now is news
-	soon    time.Duration
-	using   time.Duration // see usingTime
 }
 
 // Open reads all records and follows the store from then on.
 func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err error) {
-	b := &Board{
-		store: store, opts: o, log: o.Logger, ended: make(chan struct{}),
-		records: map[string]*Record{}, talks: map[talk][]*Record{}, archive: newArchive(), fewPast: fewPast, mostLeft: mostLeft, groups: map[string]bool{}, open: map[string]*Record{}, sealed: map[string]uint64{}, loads: map[string]load{}, markers: map[string]marker{},
-		leases: map[string]*lease{}, waiters: map[string]chan struct{}{}, writing: map[string]*writing{}, asking: map[sameAsking]chan struct{}{},
-	}
+	b := newBoard(store, o)
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
@@ -104,9 +120,7 @@ func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err 
 	})
 	select {
 	case <-ready:
-		b.mu.Lock()
-		b.loaded = true
-		b.mu.Unlock()
+		b.step(func(s *state) { s.loaded = true })
 	case err := <-failed:
 		b.Close()
 		return nil, err
@@ -120,12 +134,18 @@ func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err 
 			return nil, err
 		}
 	}
-	if !store.Shared() {
-		b.endLeft()
-	}
 	b.done.Go(func() { b.tidy(own) })
-	b.done.Go(func() { b.archiveSettled(own) })
 	return b, nil
+}
+
+func newBoard(store *hubstore.Store, o Options) *Board {
+	b := &Board{fixed: fixed{store: store, opts: o, log: o.Logger}, ended: make(chan struct{})}
+	b.state = state{
+		fixed: &b.fixed, records: map[string]*Record{}, talks: map[talk][]*Record{}, open: map[string]*Record{}, loads: map[string]load{},
+		markers: map[string]marker{}, sealed: map[string]uint64{}, leases: map[string]*lease{},
+		waiters: map[string]chan struct{}{}, writing: map[string]*writing{},
+	}
+	return b
 }
 
 // Close ends the board. The store stays open.
@@ -133,10 +153,17 @@ func (b *Board) Close() {
 	if b.unhear != nil {
 		b.unhear()
 	}
-	b.mu.Lock() // from now on nothing begins
-	b.stop()
-	b.mu.Unlock()
+	b.step(func(*state) { b.stop() }) // from now on nothing begins
 	b.done.Wait()
+}
+
+// begin runs something that [Board.Close] waits for, unless that has begun.
+func (b *Board) begin(f func()) {
+	b.step(func(*state) {
+		if b.own.Err() == nil {
+			b.done.Go(f)
+		}
+	})
 }
 
 // Done is closed when the board no longer follows its store.
@@ -151,40 +178,41 @@ func (b *Board) apply(e hubstore.Entry) {
 	if r != nil && r.hash == "" {
 		r.hash = r.fingerprint()
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if e.Revision != b.last+1 {
-		b.skipped = e.Revision
-	}
-	b.last = e.Revision
-	if old := b.records[e.Key]; old != nil {
-		if l := b.leases[e.Key]; l != nil && r != nil && r.taker() != old.taker() {
-			l.taker = ""
-		}
-		b.drop(old)
-	}
-	delete(b.sealed, e.Key)
-	b.marked(e)
-	switch {
-	case strings.HasPrefix(e.Key, listings):
-		b.applyListing(e)
-	case r != nil:
-		b.put(r)
-		b.news.add(r)
-	case e.Value != nil:
-		b.sealed[e.Key] = e.Revision
-		fallthrough
-	default:
-		delete(b.leases, e.Key)
-	}
-	b.wake(e.Key)
-	b.wake(anyKey)
+	b.step(func(s *state) { s.apply(e, r) })
 }
 
-// wake tells those who wait for a change of a record. mu is held.
-func (b *Board) wake(key string) {
-	if c := b.waiters[key]; c != nil {
-		delete(b.waiters, key)
+// apply notes what a change of the store makes of a record, or that it is gone.
+func (s *state) apply(e hubstore.Entry, r *Record) {
+	if e.Revision != s.last+1 {
+		s.skipped = e.Revision
+	}
+	s.last = e.Revision
+	if r != nil && !s.loaded && !s.store.Shared() && r.owner().State == life.Settled {
+		r.End.Taken = r.known // the hub that was here before may have given it to its asker
+	}
+	if old := s.records[e.Key]; old != nil {
+		s.drop(old)
+	}
+	delete(s.sealed, e.Key)
+	s.marked(e)
+	switch {
+	case r != nil:
+		s.put(r)
+		s.news.add(r)
+	case e.Value != nil:
+		s.sealed[e.Key] = e.Revision
+		fallthrough
+	default:
+		delete(s.leases, e.Key)
+	}
+	s.wake(e.Key)
+	s.wake(anyKey)
+}
+
+// wake tells those who wait for a change of a record.
+func (s *state) wake(key string) {
+	if c := s.waiters[key]; c != nil {
+		delete(s.waiters, key)
 		close(c)
 	}
 }
@@ -192,12 +220,12 @@ func (b *Board) wake(key string) {
 // read returns the record that is in a store, or nil if there is none. Its hash is empty
 // if that is not known yet.
 func (b *Board) read(e hubstore.Entry) *Record {
-	if e.Value == nil || strings.HasPrefix(e.Key, listings) {
+	if e.Value == nil {
 		return nil
 	}
-	b.mu.Lock()
-	w, old := b.writing[e.Key], b.records[e.Key]
-	b.mu.Unlock()
+	var w *writing
+	var old *Record
+	b.step(func(s *state) { w, old = s.writing[e.Key], s.records[e.Key] })
 	if w != nil && bytes.Equal(w.value, e.Value) {
 		r := *w.record
 		r.Revision, r.Gone, r.size = e.Revision, false, w.size
@@ -208,43 +236,39 @@ func (b *Board) read(e hubstore.Entry) *Record {
 	case err != nil:
 		b.log.Error("a question cannot be read and is left alone", "err", err)
 		return nil
-	case old != nil:
-		r.hash = old.hash // what is asked under a key stays the same
+	case old != nil && old.Asked.Equal(r.Asked):
+		r.hash = old.hash // what is asked in a record stays the same
 	}
 	return r
 }
 
-func (b *Board) put(r *Record) {
-	b.records[r.key] = r
-	b.groups[r.Group] = true
-	talk := b.talks[r.talk()]
+func (s *state) put(r *Record) {
+	s.records[r.key] = r
+	talk := s.talks[r.talk()]
 	i, _ := slices.BinarySearchFunc(talk, r, byAsked)
-	b.talks[r.talk()] = slices.Insert(talk, i, r)
+	s.talks[r.talk()] = slices.Insert(talk, i, r)
+	s.loads[r.Device] = s.loads[r.Device].add(r, 1)
 	if r.Open() {
-		b.open[r.key] = r
-		b.loads[r.Device] = b.loads[r.Device].add(r, 1)
+		s.open[r.key] = r
 	}
-	if l := b.leases[r.key]; l != nil {
+	if l := s.leases[r.key]; l != nil {
 		r.Gone = l.gone
-	} else if r.Open() {
-		b.leases[r.key] = &lease{until: time.Now().Add(b.opts.Lease)}
+	} else if r.Open() || r.held() {
+		s.leases[r.key] = &lease{until: time.Now().Add(s.opts.Lease)}
 	}
 }
 
-func (b *Board) drop(r *Record) {
-	if b.open[r.key] != nil {
-		if b.loads[r.Device] = b.loads[r.Device].add(r, -1); b.loads[r.Device].open == 0 {
-			delete(b.loads, r.Device)
-		}
+func (s *state) drop(r *Record) {
+	if s.loads[r.Device] = s.loads[r.Device].add(r, -1); s.loads[r.Device] == (load{}) {
+		delete(s.loads, r.Device)
 	}
-	delete(b.records, r.key)
-	delete(b.open, r.key)
-	delete(b.archive.alone, r.key)
-	talk := slices.DeleteFunc(b.talks[r.talk()], func(o *Record) bool { return o.key == r.key })
+	delete(s.records, r.key)
+	delete(s.open, r.key)
+	talk := slices.DeleteFunc(s.talks[r.talk()], func(o *Record) bool { return o.key == r.key })
 	if len(talk) == 0 {
-		delete(b.talks, r.talk())
+		delete(s.talks, r.talk())
 	} else {
-		b.talks[r.talk()] = talk
+		s.talks[r.talk()] = talk
 	}
 }
 
@@ -295,24 +319,20 @@ const fetchTime = 24 * time.Hour
 
 func (b *Board) forget(ctx context.Context, now time.Time) {
 	before, known := now.Add(-b.opts.Keep), now.Add(-min(b.opts.Keep, knownTime))
-	b.mu.Lock()
 	old := map[string]uint64{} // revisions by key
-	for key, r := range b.records {
-		waits := !r.Open() && r.Hold == nil && r.unheard() && r.End.At.After(now.Add(-fetchTime))
-		if !r.Open() && !waits && r.End.At.Before(before) && !r.known.After(known) {
-			old[key] = r.Revision
+	b.step(func(s *state) {
+		for key, r := range s.records {
+			waits := r.Hold == nil && r.accepted() && r.End.At.After(now.Add(-fetchTime))
+			if !r.Open() && !waits && r.End.At.Before(before) && !r.known.After(known) {
+				old[key] = r.Revision
+			}
 		}
-	}
-	b.mu.Unlock()
+	})
 	for key, revision := range old {
 		if err := b.store.Delete(ctx, key, revision); err != nil && !errors.Is(err, hubstore.ErrConflict) {
 			b.log.Warn("an old question could not be removed", "err", err)
 			return
 		}
-	}
-	if err := b.forgetPast(ctx, before, known); err != nil {
-		b.log.Warn("old questions could not be removed", "err", err)
-		return
 	}
 	b.dropMarkers(ctx, known)
 }

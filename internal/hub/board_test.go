@@ -14,14 +14,13 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 // patience is how long a test waits for something that must happen.
 const patience = 5 * time.Minute
 
 func TestMain(m *testing.M) {
-	paralleltest.Main(8)
+	leaktest.Parallel(8)
 	leaktest.Main(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*Server).Start.func1"))
 }
 
@@ -44,7 +43,7 @@ func openWithStore(t *testing.T, dir string, o hub.Options) (*hub.Board, *hubsto
 }
 
 func asking(conversation, id, text string) hub.Asking {
-	return hub.Asking{Conversation: conversation, Agent: "a", Call: convert.Call{ID: id, Questions: []convert.Question{
+	return hub.Asking{Conversation: conversation, Name: id, Agent: "a", Call: convert.Call{ID: id, Questions: []convert.Question{
 		{Text: text, Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}}
 }
 
@@ -76,35 +75,31 @@ func TestSameQuestion(t *testing.T) {
 	require.Equal(t, first, ask(t, b, "c", "id1", "Go?"), "the same id")
 	unnamed := ask(t, b, "c", "", "Go?")
 	require.NotEqual(t, first.ID, unnamed.ID, "the same words")
-	require.Equal(t, unnamed, ask(t, b, "c", "", "Go?"), "made again, with no id to say so")
+	require.NotEqual(t, unnamed.ID, ask(t, b, "c", "", "Go?").ID, "with no id each is a question of its own")
 	require.NotEqual(t, first.ID, ask(t, b, "c", "id2", "Go?").ID, "another id")
 	require.NotEqual(t, first.ID, ask(t, b, "c", "id3", "Stop?").ID, "other questions")
 	other := ask(t, b, "d", "id1", "Go?")
 	require.Equal(t, "d", other.Conversation)
 	require.NotEqual(t, first.Revision, other.Revision, "in another conversation it is another one")
 	_, total := b.Waiting(10)
-	require.Equal(t, 5, total)
+	require.Equal(t, 6, total)
 
-	// An answer that nobody has heard is there for whoever asks again.
+	// An answer is there for whoever asks again under its id, until it was used.
 	for _, r := range []*hub.Record{first, unnamed} {
 		answer(t, b, r, "Yes", "phone")
-		id := r.ID
-		if r == unnamed {
-			id = ""
-		}
-		again := ask(t, b, "c", id, "Go?")
+		again := ask(t, b, "c", r.ID, "Go?")
 		require.False(t, again.Open())
 		require.Equal(t, "Yes", again.End.Answers[0].Selected[0])
 		_, err := b.Consumed(t.Context(), ref(r))
 		require.NoError(t, err)
-		require.True(t, ask(t, b, "c", id, "Go?").Open(), "once it was used it is asked anew")
+		require.True(t, ask(t, b, "c", r.ID, "Go?").Open(), "once it was used it is asked anew")
 	}
 	require.True(t, ask(t, b, "c", "id9", "Go?").Open())
 }
 
-// Whoever has no name is gone when its lease has run out. What it asked is then
-// there for who asks the same, once.
-func TestTakenOverFromOneWithoutAName(t *testing.T) {
+// Of whoever has no name nothing is taken over: another id is another question, also if
+// nobody waits for the first.
+func TestNothingIsTakenOverWithoutAName(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{Lease: 40 * time.Millisecond})
 	first := ask(t, b, "c", "id1", "Go?")
@@ -113,12 +108,13 @@ func TestTakenOverFromOneWithoutAName(t *testing.T) {
 		return err == nil && r.Gone
 	}, patience, time.Millisecond)
 	answer(t, b, first, "Yes", "phone")
-	again := ask(t, b, "c", "id2", "Go?")
-	require.Equal(t, first.ID, again.ID)
+	for _, id := range []string{"id2", ""} {
+		require.True(t, ask(t, b, "c", id, "Go?").Open(), id)
+	}
+	_, err := b.Left(t.Context(), asking("c", "", "Go?"))
+	require.ErrorIs(t, err, hub.ErrNotFound)
+	again := ask(t, b, "c", "id1", "Go?")
 	require.Equal(t, "Yes", again.End.Answers[0].Selected[0])
-	_, err := b.Delivered(t.Context(), ref(first))
-	require.NoError(t, err)
-	require.True(t, ask(t, b, "c", "id3", "Go?").Open())
 }
 
 // An id that comes with other questions ends what was open under it.
@@ -250,9 +246,14 @@ func TestAskerIsGoneAndComesBack(t *testing.T) {
 	waited := make(chan *hub.Record)
 	go func() { waited <- b.Wait(ctx, r) }()
 	await(false)
+	cancel()
+	<-waited
+	await(true)
+	ask(t, b, "c", "id", "Go?")
+	await(false)
+	go func() { waited <- b.Wait(t.Context(), r) }()
 	answer(t, b, r, "Yes", "phone")
 	require.Equal(t, "Yes", (<-waited).End.Answers[0].Selected[0])
-	cancel()
 }
 
 // All that was written is there again, and what is old goes.
@@ -317,7 +318,7 @@ func TestKeepWithAWrongClock(t *testing.T) {
 	require.NoError(t, err)
 	_, err = store.Update(t.Context(), e.Key, value, e.Revision)
 	require.NoError(t, err)
-	is := func() *hub.Record { r, _ := b.FindKey(t.Context(), e.Key); return r }
+	is := func() *hub.Record { r, _ := b.FindRef(settled.Ref()); return r }
 	require.Eventually(t, func() bool { return time.Since(is().End.At) > 24*time.Hour }, time.Minute, time.Millisecond)
 	b.Tidy(time.Now())
 	require.NoError(t, b.CatchUp(t.Context()))

@@ -1,9 +1,7 @@
 package hub
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +23,7 @@ func openBounded(t *testing.T, o Options) *Board {
 }
 
 func askingOf(device, id, asker string) Asking {
-	return Asking{Conversation: "c", Device: device, Asker: asker, Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go on?"}}}}
+	return Asking{Conversation: "c", Device: device, Asker: asker, Name: id, Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go on?"}}}}
 }
 
 // other is an asking in other words.
@@ -43,9 +41,9 @@ func TestBoundsOfADevice(t *testing.T) {
 	b := openBounded(t, Options{})
 	r, err := b.Ask(t.Context(), askingOf("bot", "a", ""))
 	require.NoError(t, err)
-	require.Equal(t, load{1, r.size}, b.loads["bot"])
+	require.Equal(t, load{open: 1, bytes: r.size}, b.loads["bot"])
 	require.Positive(t, r.size)
-	for _, full := range []load{{maxOpen, 0}, {1, maxBytes - 10}} {
+	for _, full := range []load{{open: maxOpen}, {open: 1, bytes: maxBytes - 10}} {
 		b.loads["bot"] = full
 		_, err = b.Ask(t.Context(), other(askingOf("bot", "b", "p")))
 		var bound *BoundError
@@ -56,34 +54,10 @@ func TestBoundsOfADevice(t *testing.T) {
 		_, err = b.Ask(t.Context(), askingOf("bot", "a", ""))
 		require.NoError(t, err, "that is there already")
 	}
-	b.loads["bot"] = load{1, r.size}
+	b.loads["bot"] = load{open: 1, bytes: r.size}
 	_, err = b.Answer(t.Context(), r.Ref(), sayYes, "phone")
 	require.NoError(t, err)
-	require.NotContains(t, b.loads, "bot")
-}
-
-// However often and by whomever a question is asked again, it can be answered, and
-// other hubs hear no more than what is new.
-func TestAskedAgainAndAgain(t *testing.T) {
-	t.Parallel()
-	b := openBounded(t, Options{})
-	r, err := b.Ask(t.Context(), askingOf("bot", "first", "p"))
-	require.NoError(t, err)
-	b.mu.Lock()
-	for i := range 200 { // as Ask does it, which first makes sure that the asker before is gone
-		b.join(r, &Record{ID: fmt.Sprint("again", i), Asker: fmt.Sprint(i) + strings.Repeat("\x01", 120)})
-	}
-	b.mu.Unlock()
-	l := b.leases[r.key]
-	require.Len(t, l.askers, maxAskers)
-	require.Len(t, l.also, maxAlso)
-	require.Contains(t, l.also, "again199", "the last ones are known")
-	_, err = b.FindIn("", "c", "again199")
-	require.NoError(t, err)
-	done, err := b.Answer(t.Context(), r.Ref(), sayYes, "phone")
-	require.NoError(t, err)
-	require.LessOrEqual(t, len(done.End.Askers), maxAskers)
-	require.Less(t, done.size, receiptRoom)
+	require.Zero(t, b.loads["bot"].open+b.loads["bot"].bytes)
 }
 
 // What was dropped leaves nothing behind.
@@ -104,28 +78,9 @@ func TestMarkersGo(t *testing.T) {
 		defer b.mu.Unlock()
 		return err == nil && e.Values == 0 && len(b.records) == 0 && len(b.markers) == 0
 	}, time.Minute, 5*time.Millisecond)
-}
-
-// One asking again tells one id.
-func TestOnlyTheNewIDIsTold(t *testing.T) {
-	t.Parallel()
-	l := &lease{also: []string{"a", "b", "c"}}
-	b := openBounded(t, Options{})
-	r, err := b.Ask(t.Context(), askingOf("bot", "first", "p"))
-	require.NoError(t, err)
-	b.leases[r.key] = l
-	told := make(chan []asking, 10)
-	stop, err := b.store.Hear(func(data []byte) {
-		var list []asking
-		_ = json.Unmarshal(data, &list)
-		told <- list
-	})
-	require.NoError(t, err)
-	defer stop()
-	b.tellOne(r, "d")
-	require.Equal(t, []string{"d"}, (<-told)[0].Also)
-	b.tellOne(r, "first")
-	require.Empty(t, (<-told)[0].Also)
+	b.step(func(s *state) { s.markers["a.0"] = marker{1, time.Now().Add(time.Hour)} })
+	b.dropMarkers(t.Context(), time.Now())
+	require.Equal(t, 1, peek(b, func(s *state) int { return len(s.markers) }), "others may not know of it yet")
 }
 
 // An asker is gone when it was silent for a lease in which the hub listened. A hub that
@@ -146,4 +101,19 @@ func TestAHubThatStoodStill(t *testing.T) {
 	later := woke.Add(time.Hour + time.Minute)
 	b.attend(later, later.Add(-2*time.Second))
 	require.True(t, gone())
+	_, err = b.Ask(t.Context(), askingOf("bot", "b", "q"))
+	require.NoError(t, err)
+	require.False(t, gone(), "its successor is there")
+}
+
+// A successor begins anew with what its predecessor had, and people have seen it since the first.
+func TestOwnedBy(t *testing.T) {
+	now := time.Now()
+	r := &Record{ID: "id", Asker: "p", Revision: 7, End: &End{Outcome: "answered", By: "phone", Taken: now, Claimed: now, Delivered: now, Unsure: "its agent is gone"}}
+	require.Equal(t, &Record{ID: "id", First: "p", Asker: "q", As: "new", Revision: 7, End: &End{Outcome: "answered", By: "phone"}}, r.ownedBy("q", "new"))
+	r.End = nil
+	next := r.ownedBy("q", "id")
+	require.Equal(t, &Record{ID: "id", First: "p", Asker: "q", Shown: []uint64{7}, Revision: 7}, next)
+	next.Revision = 9
+	require.Equal(t, &Record{ID: "id", First: "p", Asker: "r", Shown: []uint64{7, 9}, Revision: 9}, next.ownedBy("r", "id"))
 }

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,6 +34,7 @@ func TestClaim(t *testing.T) {
 	_, err = b.Claim(t.Context(), as(asked, "a"))
 	require.ErrorIs(t, err, hub.ErrNotFound, "it is open")
 	answer(t, b, asked, "Yes", "phone")
+	b.Expire(time.Now().Add(2 * time.Hour))
 
 	var won atomic.Int32
 	var taker atomic.Value
@@ -71,4 +73,42 @@ func TestClaim(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Claim(t.Context(), as(asked, mine))
 	require.ErrorIs(t, err, hub.ErrSettled, "it was used")
+}
+
+// An outcome that is consumed at once is one write, and one that is not is noted as
+// delivered: a moment later, or when the board closes.
+func TestDeliveredSoon(t *testing.T) {
+	b, store := openWithStore(t, t.TempDir(), hub.Options{})
+	given := func(id string) (answered *hub.Record, ref hub.Ref) {
+		t.Helper()
+		answered = answer(t, b, askBy(t, b, "bridge", id, "Go?"), "Yes", "phone")
+		ref = as(answered, "bridge")
+		b.DeliveredSoon(t.Context(), ref)
+		return answered, ref
+	}
+	find := func(id string) *hub.Record {
+		t.Helper()
+		r, err := b.Find("c", id)
+		require.NoError(t, err)
+		return r
+	}
+	given("left")
+	require.Eventually(t, func() bool { return find("left").End.Receipt() == "delivered" }, time.Minute, time.Millisecond)
+	require.Equal(t, "bridge", find("left").Asker)
+
+	b.DeliverAfter(time.Hour)
+	answered, ref := given("used")
+	for i := range 5 { // meanwhile others write
+		answer(t, b, ask(t, b, "others", fmt.Sprint(i), "Stop?"), "Yes", "phone")
+	}
+	require.Equal(t, answered.Revision, find("used").Revision)
+	used, err := b.Consumed(t.Context(), ref)
+	require.NoError(t, err)
+	given("closing")
+	b.Close()
+	b, err = hub.Open(t.Context(), store, hub.Options{})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	require.Equal(t, "delivered", find("closing").End.Receipt(), "before the hour was over")
+	require.Equal(t, used.Revision, find("used").Revision, "there was nothing to note")
 }

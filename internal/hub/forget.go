@@ -20,8 +20,7 @@ type Forgotten struct {
 // notes and the name. That the question was settled, how and when stays. What is
 // open or on its way to its asker is not touched.
 //
-// No client of the store can read what was removed, earlier values included; if a hub ends
-// in the middle of it, what was archived is there for two hours longer. In
+// No client of the store can read what was removed, earlier values included. In
 // the server's files its bytes may stay until JetStream writes them anew, as after
 // every change; logs and the counts of a running hub keep the name.
 //
@@ -33,15 +32,14 @@ func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool
 	if err := b.CatchUp(ctx); err != nil {
 		return done, err
 	}
-	b.mu.Lock()
 	var keys []string
-	for key, r := range b.records {
-		if r.names(by) && sees(r) {
-			keys = append(keys, key)
+	b.step(func(s *state) {
+		for key, r := range s.records {
+			if r.names(by) && sees(r) {
+				keys = append(keys, key)
+			}
 		}
-	}
-	volumes := b.archive.all()
-	b.mu.Unlock()
+	})
 	for _, key := range keys {
 		forgotten, left, err := b.forgetOne(ctx, key, by, may)
 		if err != nil {
@@ -54,35 +52,7 @@ func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool
 			done.Left++
 		}
 	}
-	for _, v := range volumes {
-		forgotten, err := b.forgetIn(ctx, v, by, sees, may)
-		if err != nil {
-			return done, err
-		}
-		done.Answers += forgotten
-	}
 	return done, nil
-}
-
-// forgetIn is ForgetBy for a volume.
-func (b *Board) forgetIn(ctx context.Context, v *volume, by string, sees func(*Record) bool, may func(context.Context) error) (forgotten int, err error) {
-	name := []string{strings.ToLower(by)}
-	counted := map[string]bool{} // it may be done again
-	err = b.rebind(ctx, v.key, may, func(q bound) (bound, bool) {
-		if !q.mayHold(name) {
-			return q, true
-		}
-		r, err := q.record()
-		if err != nil || !r.names(by) || !sees(r) {
-			return q, true // what cannot be read is left alone
-		}
-		next := r.without(by)
-		if next.End.Forgotten && !r.End.Forgotten {
-			counted[q.key] = true
-		}
-		return boundOf(next), true
-	})
-	return len(counted), err
 }
 
 // names reports whether a settled record says what somebody did.
@@ -108,9 +78,9 @@ func (r *Record) without(by string) *Record {
 
 func (b *Board) forgetOne(ctx context.Context, key, by string, may func(context.Context) error) (forgotten, left bool, err error) {
 	for {
-		r, err := b.get(key)
-		if err != nil || r == nil || !r.names(by) { // others were at it meanwhile
-			return forgotten, false, err
+		r := b.get(key)
+		if r == nil || !r.names(by) { // others were at it meanwhile
+			return forgotten, false, nil
 		}
 		if r.End.Receipt() == "accepted" {
 			return false, true, nil

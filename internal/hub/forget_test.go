@@ -77,7 +77,7 @@ func TestForgetBy(t *testing.T) {
 			require.Equal(t, "the purple one", now.End.Answers[0].Text, r.ID)
 			require.Equal(t, r.End.By, now.End.By)
 		}
-		list, _, _ := b.Search(hub.Search{Text: "purple anna"})
+		list, _ := b.Search(hub.Search{Text: "purple anna"})
 		require.Len(t, list, 1, "only what waits for its agent")
 	}
 	check(b)
@@ -97,6 +97,14 @@ func TestForgetBy(t *testing.T) {
 	done, err = b.ForgetBy(t.Context(), "anna", everything, nil)
 	require.NoError(t, err)
 	require.Zero(t, done)
+	// Nor does a successor take it over.
+	had := answer(t, b, askBy(t, b, "p", "left", "Go?"), "Yes", "carl")
+	_, err = b.Delivered(t.Context(), as(had, "p"))
+	require.NoError(t, err)
+	_, err = b.ForgetBy(t.Context(), "carl", everything, nil)
+	require.NoError(t, err)
+	b.UsedWithin(0)
+	require.True(t, askBy(t, b, "q", "left", "Go?").Open())
 }
 
 // Hubs that share a bucket which keeps earlier values, as an operator made it:
@@ -155,7 +163,7 @@ func TestForgetByWithSeveralHubs(t *testing.T) {
 	all.Wait()
 	for _, b := range boards {
 		require.Eventually(t, func() bool {
-			list, _, _ := b.Search(hub.Search{})
+			list, _ := b.Search(hub.Search{})
 			for _, r := range list {
 				if !r.End.Forgotten || r.End.Receipt() != "consumed" || r.End.By != "" || len(r.End.Answers) > 0 {
 					return false

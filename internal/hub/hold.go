@@ -2,15 +2,14 @@ package hub
 
 import (
 	"errors"
-	"maps"
-	"slices"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-// Hold says that a question belongs to one connection: it ends with that, and so it
-// can never be taken over. A hook of an agent is such a one, whose dialog stays open
-// beside it.
+// Hold says that a question belongs to one process, which alone asks it again, under the
+// same ID and Asker: nobody takes it over. A hook of an agent is such a one, whose dialog
+// stays open beside it. When it has not been here for a lease, the question is left to the
+// terminal; when it is back after that, it is asked anew.
 type Hold struct {
 	// Call is the agent's id of what asks, and Agent the sub-agent that does; both may
 	// be empty.
@@ -18,15 +17,18 @@ type Hold struct {
 	Agent string `json:"agent,omitempty"`
 }
 
-// lost is why the answer to a question on a connection that ended has no use.
-const lost = "the connection on which it was asked has ended: answer it where the agent runs"
+// lost is why the answer to a question has no use whose asker is out of sight.
+const lost = "the hub has lost sight of the agent: answer it where the agent runs"
+
+// held reports whether the process that holds a question has to come for it.
+func (r *Record) held() bool {
+	return r.Hold != nil && (r.Open() || r.accepted())
+}
 
 // Held are the questions of a device in a conversation that belong to a connection,
 // are open, or have an outcome of which nobody knows whether it was used.
 func (b *Board) Held(group, conversation, device string) (held []*Record) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, r := range b.talks[talk{group, conversation}] {
+	for _, r := range b.Conversation(group, conversation) {
 		if r.Hold != nil && r.Of(device) && (r.Open() || r.End.Consumed.IsZero() && r.End.Undelivered == "") {
 			held = append(held, r)
 		}
@@ -34,41 +36,26 @@ func (b *Board) Held(group, conversation, device string) (held []*Record) {
 	return held
 }
 
-// endLeft ends what a hub of the same folder has left: their connections were its.
-func (b *Board) endLeft() {
-	b.mu.Lock()
-	all := slices.Collect(maps.Values(b.records))
-	b.mu.Unlock()
-	b.endHeld(all)
-}
-
-// endGone ends what is held by a hub that is gone.
+// endGone leaves to the terminal what a process held that is out of sight, and says of
+// answers that came that they were of no use.
 func (b *Board) endGone() {
-	b.mu.Lock()
 	var gone []*Record
-	for key := range b.leases {
-		if r := b.records[key]; r != nil && r.Gone {
-			gone = append(gone, r)
+	b.step(func(s *state) {
+		for key := range s.leases {
+			if r := s.records[key]; r != nil && r.Gone && r.held() {
+				gone = append(gone, r)
+			}
 		}
-	}
-	b.mu.Unlock()
-	b.endHeld(gone)
-}
-
-// endHeld ends those of the questions that are held, and says of answers that came
-// that they were of no use.
-func (b *Board) endHeld(list []*Record) {
-	for _, r := range list {
+	})
+	for _, r := range gone {
 		var err error
-		switch {
-		case r.Hold == nil:
-		case r.Open():
+		if r.Open() {
 			_, err = b.settle(b.own, r, &End{Outcome: convert.Disconnected.String(), Reason: lost}, nil)
-		case r.End.Delivered.IsZero() && r.End.Undelivered == "":
+		} else {
 			_, err = b.Refuse(b.own, r.Ref(), lost)
 		}
 		if err != nil && !errors.Is(err, ErrSettled) {
-			b.log.Warn("a question whose connection has ended could not be taken back", "err", err)
+			b.log.Warn("a question whose asker is out of sight could not be ended", "err", err)
 		}
 	}
 }

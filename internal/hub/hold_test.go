@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
@@ -28,7 +29,10 @@ func TestHeldIsItself(t *testing.T) {
 	require.NotEqual(t, first.Key(), second.Key())
 	require.Len(t, b.Held("", "c", "d"), 2)
 	require.Empty(t, b.Held("", "c", "another"))
-	plain := ask(t, b, "c", "3", "Go?")
+	a := held("3", "Go?")
+	a.Hold = nil
+	plain, err := b.Ask(t.Context(), a)
+	require.NoError(t, err)
 	require.NotEqual(t, first.Key(), plain.Key())
 	answer(t, b, first, "Yes", "phone")
 	require.Len(t, b.Held("", "c", "d"), 2, "nobody knows whether it was used")
@@ -37,9 +41,9 @@ func TestHeldIsItself(t *testing.T) {
 	require.Len(t, b.Held("", "c", "d"), 1)
 }
 
-// A hub that was killed comes back: what its connections asked is taken back, and an
-// answer that it had not handed over says so.
-func TestHeldEndsWithItsHub(t *testing.T) {
+// A hub that was killed comes back: what processes hold waits for them, and they find it under
+// the name that they gave it, open or with the answer that they never had. Nobody else does.
+func TestHeldOutlivesItsHub(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
@@ -50,29 +54,68 @@ func TestHeldEndsWithItsHub(t *testing.T) {
 	require.NoError(t, err)
 	second, err := b.Ask(t.Context(), held("2", "Go on?"))
 	require.NoError(t, err)
-	plain := ask(t, b, "c", "3", "Stop?")
+	third, err := b.Ask(t.Context(), held("3", "Stop?"))
+	require.NoError(t, err)
 	answer(t, b, second, "Yes", "phone")
+	_, err = b.TakeBack(t.Context(), ref(third), convert.Outcome{Status: convert.Answered}, "the terminal")
+	require.NoError(t, err)
 	b.Close()
 	store.Close()
 
 	b = open(t, dir, hub.Options{})
 	now, err := b.Find("c", first.ID)
 	require.NoError(t, err)
-	require.Equal(t, "disconnected", now.End.Outcome)
-	require.Empty(t, now.End.By, "nobody has said so")
+	require.True(t, now.Open(), "it waits")
+	for _, r := range []*hub.Record{first, second, third} {
+		again, err := b.Ask(t.Context(), held(r.ID, r.Call.Questions[0].Text))
+		require.NoError(t, err)
+		require.Equal(t, r.Key(), again.Key())
+		other := held(r.ID, r.Call.Questions[0].Text)
+		other.Asker = "another"
+		another, err := b.Ask(t.Context(), other)
+		require.NoError(t, err)
+		require.NotEqual(t, r.Key(), another.Key(), "another process has another question")
+	}
 	now, err = b.Find("c", second.ID)
 	require.NoError(t, err)
-	require.Equal(t, "undeliverable", now.End.Receipt())
-	now, err = b.Find("c", plain.ID)
-	require.NoError(t, err)
-	require.True(t, now.Open(), "others come again")
+	require.True(t, now.Open() || now.End.By == "phone")
 }
 
-// With several hubs it ends when the one that held it is gone for a while.
-func TestHeldEndsWithItsLease(t *testing.T) {
+// What nobody comes for within a lease is left to the terminal: it may be open there. When its
+// process is back, it is asked anew.
+func TestHeldOutOfSight(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{Lease: 20 * time.Millisecond})
 	r, err := b.Ask(t.Context(), held("1", "Go?"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { now, err := b.Find("c", r.ID); return err == nil && !now.Open() }, patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		now, err := b.Find("c", r.ID)
+		return err == nil && !now.Open() && now.End.Left()
+	}, patience, time.Millisecond)
+	again, err := b.Ask(t.Context(), held("1", "Go?"))
+	require.NoError(t, err)
+	require.NotEqual(t, r.Key(), again.Key())
+	require.True(t, again.Open())
+}
+
+// An answer is of no use then, also one that came just when the question was about to be left.
+func TestHeldIsAnsweredOutOfSight(t *testing.T) {
+	t.Parallel()
+	for _, expired := range []bool{true, false} {
+		b := open(t, t.TempDir(), hub.Options{Lease: time.Hour})
+		r, err := b.Ask(t.Context(), held("1", "Go?"))
+		require.NoError(t, err)
+		if expired {
+			b.Expire(later())
+		}
+		answer(t, b, r, "Yes", "phone")
+		b.Expire(later())
+		b.EndGone()
+		now, err := b.Find("c", r.ID)
+		require.NoError(t, err)
+		require.Equal(t, "undeliverable", now.End.Receipt())
+		last, err := b.Ask(t.Context(), held("1", "Go?"))
+		require.NoError(t, err)
+		require.NotEqual(t, r.Key(), last.Key(), "that was of no use")
+	}
 }

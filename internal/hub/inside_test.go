@@ -18,12 +18,15 @@ import (
 // An asker that another hub tells of is there for a lease from then on.
 func TestToldOfAnAsker(t *testing.T) {
 	late := time.Now().Add(24 * time.Hour)
-	b := &Board{opts: Options{Lease: time.Hour}, records: map[string]*Record{"a": {}, "b": {}}, leases: map[string]*lease{"a": {}, "b": {until: late}}}
+	b := newBoard(nil, Options{Lease: time.Hour})
+	b.records = map[string]*Record{"a": {Asker: "p"}, "b": {}, "c": {Asker: "q"}}
+	b.leases = map[string]*lease{"a": {}, "b": {until: late}, "c": {}}
 	began := time.Now()
-	b.told(clean.JSON([]asking{{Key: "a", Asker: "p"}, {Key: "b"}, {Key: "of nobody"}}))
+	b.told(clean.JSON([]asking{{Key: "a", Asker: "p"}, {Key: "b"}, {Key: "c", Asker: "p"}, {Key: "of nobody"}}))
 	require.False(t, b.leases["a"].until.Before(began.Add(time.Hour)))
 	require.Equal(t, late, b.leases["b"].until, "what is known already is not less")
-	require.Equal(t, "p", b.leases["a"].asker)
+	require.True(t, b.leases["a"].elsewhere)
+	require.Zero(t, b.leases["c"].until, "that one has it no more")
 }
 
 // Other hubs are told of all askers, however many, and again before they count as gone.
@@ -46,9 +49,10 @@ func TestAllAskersAreTold(t *testing.T) {
 	require.NoError(t, err)
 	defer stop()
 	const many = 2*maxTold + 1
-	b := &Board{store: store, opts: Options{Lease: time.Minute}, leases: map[string]*lease{"left": {}}}
+	b := newBoard(store, Options{Lease: time.Minute})
+	b.leases, b.records = map[string]*lease{"left": {}}, map[string]*Record{"last": {}}
 	for i := range many {
-		b.leases[fmt.Sprint(i)] = &lease{listening: 1}
+		b.leases[fmt.Sprint(i)], b.records[fmt.Sprint(i)] = &lease{listening: 1}, &Record{}
 	}
 	now := time.Now()
 	for tick := range 7 { // of two seconds
@@ -100,28 +104,48 @@ func TestNotReadyWithoutNATS(t *testing.T) {
 	store, err := hubstore.Open(t.Context(), hubstore.Options{URL: n.ClientURL()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
-	b := &Board{store: store, ended: make(chan struct{})}
+	b := newBoard(store, Options{})
 	require.NoError(t, b.Ready())
 	n.Shutdown()
 	require.Eventually(t, func() bool { return b.Ready() != nil }, time.Minute, time.Millisecond)
 	require.ErrorContains(t, b.Ready(), "no connection to NATS")
 }
 
-// To find what was asked last, what was archived before it is not read: streams look for
-// it with every change.
-func TestTheLastQuestionIsFoundWithoutThosePast(t *testing.T) {
-	in, at := talk{"", "c"}, time.Now()
-	b := &Board{talks: map[talk][]*Record{in: {{Conversation: "c", key: "0", Asked: at, End: &End{}}}}, archive: newArchive()}
-	b.archive.add(&volume{key: "volumes.1", listing: listing{Value: "cannot be read"}}, []listed{{talk: hashed(in.place()), asked: at.Add(-time.Hour).UnixNano()}})
-	for _, device := range []string{"", "bot"} {
-		r, err := b.find(Ref{Conversation: "c", Device: device})
-		require.NoError(t, err)
-		require.Equal(t, "0", r.key)
+// The table of [state.gone], row by row.
+func TestGone(t *testing.T) {
+	b, now := newBoard(nil, Options{Lease: time.Hour}), time.Now()
+	b.using = time.Minute
+	began, given := now.Add(time.Hour), End{Outcome: "answered", By: "phone", Taken: now}
+	handed := given
+	handed.Claimed = now
+	for what, c := range map[string]struct {
+		r     Record
+		l     *lease
+		began time.Time
+		want  string
+	}{
+		"asks itself":       {Record{Asker: "me"}, nil, began, "there"},
+		"looks itself":      {Record{Asker: "me"}, nil, time.Time{}, "gone"},
+		"was given it":      {Record{End: &given, known: now}, nil, began, "soon"},
+		"has not used it":   {Record{End: &given, known: now.Add(-time.Hour / 2)}, nil, began, "gone"},
+		"hands it on":       {Record{End: &handed, known: now.Add(-time.Hour / 2)}, nil, began, "there"},
+		"handed it on":      {Record{End: &handed, known: now.Add(-2 * time.Hour)}, nil, began, "gone"},
+		"waits":             {Record{}, &lease{listening: 1}, began, "soon"},
+		"waits for long":    {Record{}, &lease{listening: 1}, now.Add(-time.Minute), "there"},
+		"elsewhere since":   {Record{}, &lease{elsewhere: true, heard: began.Add(1)}, began, "there"},
+		"elsewhere, looked": {Record{}, &lease{elsewhere: true, heard: now}, time.Time{}, "soon"},
+		"elsewhere before":  {Record{}, &lease{elsewhere: true, heard: now.Add(-time.Minute)}, began, "soon"},
+		"nowhere":           {Record{}, &lease{elsewhere: true, heard: now.Add(-time.Hour / 2)}, began, "gone"},
+		"not heard":         {Record{}, &lease{until: began}, began, "soon"},
+		"never heard":       {Record{}, &lease{until: now}, began, "gone"},
+		"was here just now": {Record{}, &lease{heard: began}, began, "soon"},
+		"was here":          {Record{}, &lease{heard: now.Add(-time.Minute)}, began, "gone"},
+	} {
+		if b.leases["k"] = c.l; c.l == nil {
+			delete(b.leases, "k")
+		}
+		c.r.key = "k"
+		gone, soon := b.gone(&c.r, "me", c.began)
+		require.Equal(t, c.want, map[bool]string{gone: "gone", !gone && soon > 0: "soon", !gone && soon == 0: "there"}[true], what)
 	}
-	same := boundOf(&Record{Conversation: "c", ID: "q", key: keyOf(in, "q", 0), Asked: at, End: &End{}})
-	b.archive.add(&volume{key: "volumes.2", listing: listing{Value: "read"}}, same.entries())
-	b.archive.read = []book{{"read", []bound{same}}}
-	r, err := b.find(Ref{Conversation: "c"})
-	require.NoError(t, err)
-	require.Equal(t, same.key, r.key, "of two of one moment")
 }

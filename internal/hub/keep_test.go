@@ -1,59 +1,84 @@
-package hub_test
+package hub
 
 import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-// What is past is kept as long as anything that is over, and then it is gone: its
-// conversation, too.
-func TestWhatIsPastIsKept(t *testing.T) {
+// What a device has settled is bounded, by bytes as by count: the oldest make room, those
+// of others and what still waits stay, and the operator is told.
+func TestSettledQuestionsAreBounded(t *testing.T) {
 	t.Parallel()
-	b := pastBoard(t)
-	a := asking("done", "q", "Go?")
-	a.Device = "bot"
-	r, err := b.Ask(t.Context(), a)
-	require.NoError(t, err)
-	_, err = b.Cancel(t.Context(), r.Ref(), "phone")
-	require.NoError(t, err)
-	_, err = b.Consumed(t.Context(), r.Ref())
-	require.NoError(t, err)
-	b.Expire(later())
-	require.Equal(t, 4, b.SettleDown(later()), "all that is over but what nobody has")
-
-	// It is found by whoever asked it, without its id too, and by nobody else.
-	for device, found := range map[string]bool{"": true, "bot": true, "another": false} {
-		got, err := b.FindRef(hub.Ref{Conversation: "done", Device: device})
-		if found {
-			require.NoError(t, err)
-			require.Equal(t, "q", got.ID)
-		} else {
-			require.ErrorIs(t, err, hub.ErrNotFound)
-		}
+	var log bytes.Buffer
+	b := openBounded(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	over := func(device, id string) *Record {
+		t.Helper()
+		a := askingOf(device, id, "p")
+		a.Call.Questions = []convert.Question{{Text: id + strings.Repeat("x", 900_000)}}
+		r, err := b.Ask(t.Context(), a)
+		require.NoError(t, err)
+		ref := r.Ref()
+		ref.Asker = "p"
+		r, err = b.TakeBack(t.Context(), ref, convert.Outcome{Status: convert.Failed}, "")
+		require.NoError(t, err)
+		return r
 	}
-	require.Equal(t, []string{""}, b.Groups("done"))
-	require.Empty(t, b.Groups("never"))
-
-	b.Tidy(time.Now().Add(29 * 24 * time.Hour))
-	for _, id := range []string{"q0", "q1", "q2", "q3", "q4"} {
-		_, err := b.Find("c", id)
-		require.NoError(t, err, id)
+	others := over("another", "q")
+	waits, err := b.Ask(t.Context(), other(askingOf("bot", "waits", "p")))
+	require.NoError(t, err)
+	answered, err := b.Ask(t.Context(), other(askingOf("bot", "answered", "p")))
+	require.NoError(t, err)
+	_, err = b.Answer(t.Context(), answered.Ref(), sayYes, "phone")
+	require.NoError(t, err)
+	settled := func(n, size int) { // so many more, which nobody has to write for that
+		b.step(func(s *state) { s.loads["bot"] = s.loads["bot"].add(&Record{End: &End{}, size: size}, n) })
 	}
-	b.Tidy(time.Now().Add(31 * 24 * time.Hour))
-	require.Eventually(t, func() bool {
-		for _, id := range []string{"q0", "q1", "q2", "q3"} {
-			if _, err := b.Find("c", id); err == nil {
-				return false
-			}
-		}
-		_, err := b.Find("done", "")
-		return err != nil
-	}, time.Minute, time.Millisecond)
-	_, err = b.Find("c", "q4")
-	require.NoError(t, err, "what is open stays")
-	require.Empty(t, b.Groups("done"))
+	settled(1, maxSettledBytes*7/8-4*900_000) // when there is too much, four of the others stay
+	const many = maxSettledBytes/8/900_000 + 6
+	for i := range many {
+		over("bot", fmt.Sprint("q", i))
+	}
+	require.LessOrEqual(t, b.loads["bot"].settledBytes, maxSettledBytes+1<<20)
+	require.Nil(t, b.get(keyOf(talk{"", "c"}, "q0", 0)), "the oldest is gone")
+	require.NotNil(t, b.get(keyOf(talk{"", "c"}, fmt.Sprint("q", many-2), 0)), "it was there, too")
+	require.NotNil(t, b.get(others.key))
+	require.True(t, b.get(waits.key).Open())
+	require.NotNil(t, b.get(answered.key), "its agent has not had it")
+	require.Contains(t, log.String(), "the oldest were removed")
+
+	// By count it is the same.
+	settled(maxSettled, 0)
+	over("bot", "one more")
+	require.NotNil(t, b.get(keyOf(talk{"", "c"}, "one more", 0)))
+	require.Nil(t, b.get(keyOf(talk{"", "c"}, fmt.Sprint("q", many-1), 0)))
+}
+
+// Nothing more becomes of what was used, or never can be. A caller of the API whose process
+// has no name never says that it used an outcome: what it was given makes room.
+func TestWhatMakesRoom(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		asker string
+		end   *End
+		want  bool
+	}{
+		"open":                     {"", nil, false},
+		"answered":                 {"p", &End{Outcome: "answered", By: "phone"}, false},
+		"has it":                   {"p", &End{Outcome: "answered", By: "phone", Delivered: now}, false},
+		"used it":                  {"p", &End{Outcome: "answered", By: "phone", Consumed: now}, true},
+		"can never have it":        {"p", &End{Outcome: "answered", By: "phone", Undelivered: "gone"}, true},
+		"nobody has ended it":      {"p", &End{Outcome: "failed"}, true},
+		"a caller, answered":       {"", &End{Outcome: "answered", By: "phone"}, false},
+		"a caller, which was told": {"", &End{Outcome: "answered", By: "phone", Delivered: now}, true},
+	} {
+		require.Equal(t, c.want, (&Record{Asker: c.asker, End: c.end}).makesRoom(), name)
+	}
 }

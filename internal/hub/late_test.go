@@ -12,45 +12,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
-// A request that was under way for long, through a hub that stood still, asks
-// nothing new when its process has the outcome from elsewhere.
-func TestALateRequestAsksNothingNew(t *testing.T) {
-	t.Parallel()
-	words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }
-	for name, end := range map[string]func(*hub.Board, hub.Ref) error{
-		"consumed": func(b *hub.Board, ref hub.Ref) error {
-			_, err := b.Answer(t.Context(), ref, words, "me")
-			require.NoError(t, err)
-			_, err = b.Consumed(t.Context(), ref)
-			return err
-		},
-		"taken back": func(b *hub.Board, ref hub.Ref) error {
-			_, err := b.TakeBack(t.Context(), ref, convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "Yes"}}}, "me")
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			board := open(t, dir, hub.Options{})
-			ask := func(asker string) *hub.Record {
-				a := asking("c", "q", "Go?")
-				a.Asker = asker
-				r, err := board.Ask(t.Context(), a)
-				require.NoError(t, err)
-				return r
-			}
-			r := ask("first")
-			require.Equal(t, r.Revision, ask("resumed").Revision)
-			require.NoError(t, end(board, r.Ref()))
-			for _, asker := range []string{"first", "resumed"} {
-				require.False(t, ask(asker).Open(), asker)
-			}
-			require.True(t, ask("another").Open())
-			require.False(t, ask("first").Open(), "also when another process asks anew")
-		})
-	}
-}
-
 // A request of a process that died, whose successor has the outcome since, opens the
 // question for nobody: it ends with its connection. One that is there has its own.
 func TestALateRequestOfTheDead(t *testing.T) {
@@ -59,18 +20,12 @@ func TestALateRequestOfTheDead(t *testing.T) {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
 			board := open(t, t.TempDir(), hub.Options{})
-			a, resumed := asking("c", "q", "Go?"), asking("c", "q", "Go?")
-			a.Asker, resumed.Asker = "first", "resumed"
-			r, err := board.Ask(t.Context(), a)
-			require.NoError(t, err)
-			same, err := board.Ask(t.Context(), resumed)
-			require.NoError(t, err)
-			require.Equal(t, r.Revision, same.Revision)
-			ref := r.Ref()
-			_, err = board.Answer(t.Context(), ref, says("Yes"), "me")
-			require.NoError(t, err)
-			ref.Asker = "resumed"
-			_, err = board.Delivered(t.Context(), ref)
+			a := asking("c", "q", "Go?")
+			a.Asker = "first"
+			r := askBy(t, board, "first", "q", "Go?")
+			require.Equal(t, r.Key(), askBy(t, board, "resumed", "q", "Go?").Key())
+			ref := as(answer(t, board, r, "Yes", "me"), "resumed")
+			_, err := board.Delivered(t.Context(), ref)
 			require.NoError(t, err)
 			if stage != "taken" {
 				_, err = board.Consumed(t.Context(), ref)
@@ -85,9 +40,11 @@ func TestALateRequestOfTheDead(t *testing.T) {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			open, _ := board.Waiting(10)
 			require.Empty(t, open)
-			r, err = board.Ask(t.Context(), a)
-			require.NoError(t, err)
-			require.True(t, r.Open())
+			if stage == "taken" {
+				_, err = board.Consumed(t.Context(), ref)
+				require.NoError(t, err)
+			}
+			require.True(t, askBy(t, board, "first", "q", "Go?").Open())
 		})
 	}
 }
@@ -143,7 +100,7 @@ func TestTooLateSaysWhy(t *testing.T) {
 		require.NoError(t, err)
 		_, err = board.TakeBack(t.Context(), r.Ref(), c.o, c.by)
 		require.ErrorIs(t, err, hub.ErrSettled)
-		now, err := board.FindKey(t.Context(), r.Key())
+		now, err := board.FindRef(r.Ref())
 		require.NoError(t, err)
 		require.Equal(t, want, now.End.Undelivered)
 		require.Equal(t, "Yes", now.End.Answers[0].Text)

@@ -3,7 +3,6 @@ package hub
 import (
 	"cmp"
 	"slices"
-	"time"
 )
 
 // news are the last changes, in the order in which they were seen. Readers take
@@ -90,82 +89,57 @@ func (r *Reader) Asked() <-chan struct{} { return r.asked }
 
 // Revision is that of the last change that this board has seen.
 func (b *Board) Revision() uint64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.last
+	return peek(b, func(s *state) uint64 {
+		return s.last
+	})
 }
 
 // Next returns the changes that were not read yet, in order, and what is closed
 // when there are more.
 func (r *Reader) Next() (changes []*Record, more <-chan struct{}) {
-	revision, next, begun := r.revision, r.next, r.begun
-	changes, volumes, more := r.read()
-	if len(volumes) == 0 {
-		return changes, more
-	}
-	over, err := r.board.readPast(volumes, func(q bound) bool { return q.revision > revision && r.of(q.talk.group) })
-	if err != nil { // it is read again in a moment
-		r.board.log.Warn("changes of settled questions cannot be read", "err", err)
-		r.revision, r.next, r.begun = revision, next, begun
-		again := make(chan struct{})
-		time.AfterFunc(time.Second, func() { close(again) })
-		return nil, again
-	}
-	changes = append(changes, over...)
-	slices.SortFunc(changes, byRevision)
-	return changes, more
-}
-
-// read is Next without what is archived, which is in those volumes.
-func (r *Reader) read() (changes []*Record, over []*volume, more <-chan struct{}) {
-	b := r.board
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	end := b.news.first + uint64(len(b.news.list))
-	switch {
-	case !r.begun:
-		r.begun = true
-		if r.revision == 0 || r.revision > b.last {
-			for _, o := range b.open {
+	r.board.step(func(s *state) {
+		end := s.news.first + uint64(len(s.news.list))
+		switch {
+		case !r.begun:
+			r.begun = true
+			if r.revision == 0 || r.revision > s.last {
+				for _, o := range s.open {
+					if r.of(o.Group) {
+						changes = append(changes, o)
+					}
+				}
+			} else {
+				changes = r.since(s)
+			}
+			slices.SortFunc(changes, byRevision)
+		case r.next < s.news.first:
+			changes = r.since(s)
+			slices.SortFunc(changes, byRevision)
+		default:
+			for _, o := range s.news.list[r.next-s.news.first:] {
 				if r.of(o.Group) {
 					changes = append(changes, o)
 				}
 			}
-		} else {
-			changes, over = r.since(r.revision)
 		}
-		slices.SortFunc(changes, byRevision)
-	case r.next < b.news.first:
-		changes, over = r.since(r.revision)
-		slices.SortFunc(changes, byRevision)
-	default:
-		for _, o := range b.news.list[r.next-b.news.first:] {
-			if r.of(o.Group) {
-				changes = append(changes, o)
-			}
-		}
-	}
-	r.next, r.revision = end, b.last
-	asked := r.wake
-	asked.asked = true
-	r.asked = b.news.waits(asked)
-	return changes, over, b.news.waits(r.wake)
+		r.next, r.revision = end, s.last
+		asked := r.wake
+		asked.asked = true
+		r.asked = s.news.waits(asked)
+		more = s.news.waits(r.wake)
+	})
+	return changes, more
 }
 
 func (r *Reader) of(group string) bool { return r.wake.all || r.wake.group == group }
 
-func (r *Reader) since(revision uint64) (list []*Record, over []*volume) {
-	for _, o := range r.board.records {
-		if o.Revision > revision && r.of(o.Group) {
+func (r *Reader) since(s *state) (list []*Record) {
+	for _, o := range s.records {
+		if o.Revision > r.revision && r.of(o.Group) {
 			list = append(list, o)
 		}
 	}
-	for _, v := range r.board.archive.volumes {
-		if v.Newest > revision && slices.ContainsFunc(v.Groups, r.of) {
-			over = append(over, v)
-		}
-	}
-	return list, over
+	return list
 }
 
 func byRevision(a, b *Record) int { return cmp.Compare(a.Revision, b.Revision) }

@@ -18,15 +18,18 @@ func takes(t *testing.T, b *hub.Board, r *hub.Record, process string) bool {
 	return mine
 }
 
-// waits has a process ask what another one has the outcome of: it gets nothing yet.
+// waits has a process ask what another one has the outcome of, in the same words under a name
+// of its own: it gets nothing yet.
 func waits(t *testing.T, b *hub.Board, process string) {
 	t.Helper()
-	a := asking("c", "id", "Go on?")
+	a := asking("c", process, "Go on?")
 	a.Asker = process
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, err := b.Ask(ctx, a)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = b.Left(ctx, a)
+	require.ErrorIs(t, err, context.DeadlineExceeded, "nor does it find it")
 }
 
 // A process that has an outcome, and has not said yet that it used it, is the only one that
@@ -47,8 +50,9 @@ func TestOnlyOneHasTheOutcome(t *testing.T) {
 			require.True(t, takes(t, b, answered, "p"))
 			switch where {
 			case "here, and noted":
-				_, err := b.Delivered(t.Context(), as(answered, "p"))
+				noted, err := b.Delivered(t.Context(), as(answered, "p"))
 				require.NoError(t, err)
+				require.Equal(t, "delivered", noted.End.Receipt())
 			case "at a hub started anew":
 				b.Close()
 				store.Close()
@@ -56,6 +60,7 @@ func TestOnlyOneHasTheOutcome(t *testing.T) {
 				there = b
 			}
 			there.UsedWithin(time.Hour)
+			there.Expire(later()) // it may say nothing for long
 			waits(t, there, "q")
 			_, err := there.Claim(t.Context(), as(answered, "q"))
 			require.ErrorIs(t, err, hub.ErrNotAsker)
@@ -79,10 +84,14 @@ func TestWhoDiedWithTheOutcome(t *testing.T) {
 	b.UsedWithin(time.Millisecond)
 	got := askBy(t, b, "q", "id", "Go on?")
 	require.Equal(t, answered.Key(), got.Key())
-	mine, err := b.TakeOver(t.Context(), got, as(got, "q"))
-	require.NoError(t, err)
-	require.True(t, mine)
+	b.UsedWithin(time.Hour)
+	b.Expire(later())
+	waits(t, b, "r")
+	require.True(t, takes(t, b, got, "q"))
 	require.False(t, takes(t, b, answered, "p"))
+	used, err := b.Consumed(t.Context(), as(got, "s"))
+	require.NoError(t, err)
+	require.Equal(t, "s", used.Asker, "its agent has it")
 }
 
 // That a process has an outcome may be noted at the moment in which its successor takes it
@@ -93,8 +102,8 @@ func TestWhoDiedWithTheOutcomeIsNotedLate(t *testing.T) {
 	answered := answer(t, b, askBy(t, b, "p", "id", "Go on?"), "Yes", "phone")
 	require.True(t, takes(t, b, answered, "p"))
 	b.UsedWithin(time.Millisecond)
-	got := askBy(t, b, "q", "id", "Go on?")
-	successor, noted := as(got, "q"), false
+	successor, noted := asking("c", "id", "Go on?"), false
+	successor.Asker = "q"
 	successor.May = func(ctx context.Context) error { // just before it is written
 		if noted {
 			return nil
@@ -103,20 +112,32 @@ func TestWhoDiedWithTheOutcomeIsNotedLate(t *testing.T) {
 		_, err := b.Delivered(ctx, as(answered, "p"))
 		return err
 	}
-	mine, err := b.TakeOver(t.Context(), got, successor)
+	got, err := b.Ask(t.Context(), successor)
 	require.NoError(t, err)
-	require.True(t, mine)
 	require.True(t, noted)
+	require.Equal(t, answered.Key(), got.Key())
+	require.True(t, takes(t, b, got, "q"))
 	require.False(t, takes(t, b, answered, "p"))
 	require.Equal(t, answered.Key(), askBy(t, b, "q", "id", "Go on?").Key(), "it is not asked again")
 }
 
-// Two processes wait at two hubs, of which one has not heard of the other: one of them
-// has the outcome.
+// What nobody was given is there at once, also at a hub that begins: those that share its store
+// have noted whom they gave something.
+func TestAHubThatBeginsBesideOthers(t *testing.T) {
+	t.Parallel()
+	url := natsServer(t)
+	answered := answer(t, boardAt(t, url, hub.Options{}), askBy(t, boardAt(t, url, hub.Options{}), "p", "id", "Go on?"), "Yes", "phone")
+	b := boardAt(t, url, hub.Options{})
+	b.UsedWithin(time.Hour)
+	require.Equal(t, answered.Key(), askBy(t, b, "q", "id", "Go on?").Key())
+}
+
+// Two processes wait at two hubs, of which one has not heard of the other: the one that took
+// the question over has the outcome.
 func TestTwoWaitAtTwoHubs(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"pq", "qp"} {
-		one, two := elsewhere(t, hub.Options{})
+		one, two := elsewhere(t, hub.Options{Lease: 200 * time.Millisecond}) // so soon it is known that p is not there
 		one.Deaf()
 		first := askBy(t, one, "p", "id", "Go on?")
 		require.NoError(t, two.CatchUp(t.Context()))
@@ -125,18 +146,27 @@ func TestTwoWaitAtTwoHubs(t *testing.T) {
 		at := map[rune]*hub.Board{'p': one, 'q': two}
 		seen := map[rune]*hub.Record{'p': one.Wait(t.Context(), first), 'q': two.Wait(t.Context(), first)}
 		for i, process := range order {
-			require.Equal(t, i == 0, takes(t, at[process], seen[process], string(process)), "%c of %s", process, order)
+			require.Equal(t, process == 'q', takes(t, at[process], seen[process], string(process)), "%d of %s", i, order)
 		}
 	}
 }
 
-// Whoever has no name is not one that has: each has its own question.
+// Whoever has no name is not one that has, and one device is not another: each has its own
+// question, whoever asks first.
 func TestOneWithANameAndOneWithout(t *testing.T) {
 	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
-	named := askBy(t, b, "p", "id", "Go on?")
-	unnamed := ask(t, b, "c", "id", "Go on?")
-	require.NotEqual(t, named.Key(), unnamed.Key())
-	require.Equal(t, unnamed.Key(), ask(t, b, "c", "id", "Go on?").Key())
-	require.Equal(t, named.Key(), askBy(t, b, "p", "id", "Go on?").Key())
+	named := asking("c", "id", "Go on?")
+	named.Asker, named.Device = "p", "laptop"
+	unnamed, elsewhere := named, named
+	unnamed.Asker, elsewhere.Device = "", "server"
+	for _, two := range [][2]hub.Asking{{named, unnamed}, {unnamed, named}, {named, elsewhere}} {
+		b, keys := open(t, t.TempDir(), hub.Options{}), [4]string{}
+		for i := range keys {
+			r, err := b.Ask(t.Context(), two[i%2])
+			require.NoError(t, err)
+			keys[i] = r.Key()
+		}
+		require.NotEqual(t, keys[0], keys[1])
+		require.Equal(t, keys[:2], keys[2:], "asked again")
+	}
 }

@@ -2,7 +2,10 @@ package hub_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,6 +74,51 @@ func TestAnAskerAtAnotherHub(t *testing.T) {
 	until(t, two, "id", func(r *hub.Record) bool { return r.Gone })
 }
 
+// Who is there is told in messages that a server takes which takes only short ones: all are
+// heard of, again and again.
+func TestManyAskersAreToldInShortMessages(t *testing.T) {
+	t.Parallel()
+	const limit, askers = 4 << 10, 80
+	url := natsWith(t, limit)
+	b := boardAt(t, url, hub.Options{Lease: time.Second})
+	other, err := hubstore.Open(t.Context(), hubstore.Options{URL: url})
+	require.NoError(t, err)
+	t.Cleanup(other.Close)
+	var mu sync.Mutex
+	heard := map[string]int{}
+	stop, err := other.Hear(func(data []byte) {
+		var list []struct{ Key, Asker string }
+		if len(data) <= limit && json.Unmarshal(data, &list) == nil && len(list) > 1 { // one is told when it comes
+			mu.Lock()
+			defer mu.Unlock()
+			for _, a := range list {
+				heard[a.Key+a.Asker]++
+			}
+		}
+	})
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	ctx, leave := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	defer leave()
+	for i := range askers {
+		r := askBy(t, b, fmt.Sprintf("process-%030d", i), fmt.Sprint(i), fmt.Sprint("Go on with ", i, "?"))
+		waiting.Go(func() { b.Wait(ctx, r) })
+	}
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		twice := 0
+		for _, n := range heard {
+			if n > 1 {
+				twice++
+			}
+		}
+		return twice == askers
+	}, patience, time.Millisecond)
+}
+
 // A process that came back at one hub takes its question back at another.
 func TestTheAskerIsKnownAtAllHubs(t *testing.T) {
 	t.Parallel()
@@ -78,10 +126,12 @@ func TestTheAskerIsKnownAtAllHubs(t *testing.T) {
 	askBy(t, one, "p", "old", "Go on?")
 	until(t, two, "old", (*hub.Record).Open)
 	askBy(t, one, "q", "new", "Go on?")
-	until(t, two, "new", (*hub.Record).Open)
+	until(t, two, "old", func(r *hub.Record) bool { return r.Asker == "q" })
 	cancelled := convert.Outcome{Status: convert.Cancelled}
-	_, err := two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "new", Asker: "p"}, cancelled, "editor")
+	_, err := two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "old", Asker: "p"}, cancelled, "editor")
 	require.ErrorIs(t, err, hub.ErrNotAsker)
+	_, err = two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "new", Asker: "r"}, cancelled, "editor")
+	require.ErrorIs(t, err, hub.ErrNotFound, "that is q's name for it")
 	_, err = two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "new", Asker: "q"}, cancelled, "editor")
 	require.NoError(t, err)
 	until(t, one, "old", func(r *hub.Record) bool { return !r.Open() })
@@ -97,7 +147,7 @@ func TestAHubThatWasCutOffEndsNothing(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(between.Close)
 	one, two := boardAt(t, at, hub.Options{Lease: lease}), boardAt(t, "nats://"+between.Addr(), hub.Options{Lease: lease})
-	r, err := one.Ask(t.Context(), hub.Asking{Conversation: "c", Asker: "p", Hold: &hub.Hold{},
+	r, err := one.Ask(t.Context(), hub.Asking{Conversation: "c", Name: "id", Asker: "p", Hold: &hub.Hold{},
 		Call: convert.Call{ID: "id", Questions: []convert.Question{{Text: "Go on?"}}}})
 	require.NoError(t, err)
 	ctx, leave := context.WithCancel(t.Context())

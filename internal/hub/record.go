@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -27,7 +28,7 @@ type Record struct {
 	// two groups are two, also if they have one name.
 	Group        string `json:"group,omitempty"`
 	Conversation string `json:"conversation"`
-	// ID is the agent's id of the call, or one of the hub's.
+	// ID is its name: whoever asked it minted that, or a caller of the API chose it.
 	ID string `json:"id"`
 	// Kind is "question", "form" or "permission".
 	Kind string `json:"kind"`
@@ -41,10 +42,21 @@ type Record struct {
 	// About is what else the asker tells. What was said in the conversation is
 	// there for as long as the question is open.
 	About about.About `json:"about,omitzero"`
-	// Device is whose credential asked it, and Asker the process, see [Asking].
+	// Device is whose credential asked it, and Asker the process that has it: it asked it,
+	// or took it over. As is what that one calls it, if that is not ID.
 	Device string `json:"device,omitempty"`
 	Asker  string `json:"asker,omitempty"`
-	// Dialect and Document are the call as it was asked, for its result.
+	As     string `json:"as,omitempty"`
+	// First is the process that asked it, if another one has taken it over, and Prompts
+	// how often the user had prompted that one before.
+	First   string `json:"first,omitempty"`
+	Prompts int    `json:"prompts,omitempty"`
+	// Prompted are processes that the user has prompted since, see [Board.Prompted].
+	Prompted []string `json:"prompted,omitempty"`
+	// Shown are the revisions under which people saw it open before that.
+	Shown []uint64 `json:"shown,omitempty"`
+	// Dialect and Document are the call as it was asked, for its result, of those who call
+	// the API: they are there beside Call, as hubs of before read that.
 	Dialect  string          `json:"dialect,omitempty"`
 	Document json.RawMessage `json:"document,omitempty"`
 	Call     convert.Call    `json:"call"`
@@ -59,14 +71,11 @@ type Record struct {
 	// part of the value.
 	Gone bool `json:"-"`
 
-	key  string
-	hash string // of what is asked
-	// prompted is that of whoever asks now.
-	prompted bool
-	archived string    // key of the volume from which it was read; empty if from none
-	size     int       // in bytes, before it is packed
-	rest     rest      // nil if all of it is known
-	known    time.Time // when the board has seen it so, by its own clock
+	key   string
+	hash  string    // of what is asked
+	size  int       // in bytes, before it is packed
+	rest  rest      // nil if all of it is known
+	known time.Time // when the board has seen it so, by its own clock
 }
 
 // End is how a question ended.
@@ -91,13 +100,9 @@ type End struct {
 	Unsure string `json:"unsure,omitempty"`
 	// Undelivered says why the asker can never have it.
 	Undelivered string `json:"undelivered,omitempty"`
-	// Askers are the processes that asked it after the first one.
-	Askers []string `json:"askers,omitempty"`
-	// Taker is the process that has it, if that has a name: nobody else gets it
-	// while that one is there.
-	Taker string `json:"taker,omitempty"`
-	// Claimed is when the taker last said that it hands the outcome to the agent now,
-	// see [Board.Claim].
+	// Taken is when the asker's process was given it. Claimed is when that last said that
+	// it hands it to the agent now, see [Board.Claim].
+	Taken   time.Time `json:"taken,omitzero"`
 	Claimed time.Time `json:"claimed,omitzero"`
 	// Forgotten says that what was answered, and by whom, was removed.
 	Forgotten bool `json:"forgotten,omitempty"`
@@ -125,12 +130,15 @@ func (e *End) Receipt() string {
 	return "accepted"
 }
 
-// Status is the outcome as package convert has it.
+// Status is the outcome as package convert has it. Who has ended what is forgotten is
+// not known.
 func (e *End) Status() convert.Status {
-	for s := convert.Answered; s <= convert.Failed; s++ {
-		if s.String() == e.Outcome {
-			return s
-		}
+	by := e.By
+	if e.Forgotten {
+		by = "somebody"
+	}
+	if s, ok := life.StatusOf(e.Outcome, by); ok {
+		return s
 	}
 	return convert.Failed
 }
@@ -157,37 +165,64 @@ func (e *End) Shown() convert.Outcome {
 
 // ResultFor is the outcome for a process that asks. What another one says of its own
 // user is no answer to this one: whoever can only ask must not be able to answer.
-func (e *End) ResultFor(asker string) convert.Outcome {
-	if e.Elsewhere && (e.Taker == "" || e.Taker != asker) {
+func (r *Record) ResultFor(asker string) convert.Outcome {
+	if r.End.Elsewhere && (asker == "" || asker != r.Asker) {
 		return convert.Outcome{Status: convert.Failed, Reason: "It was settled where it was asked"}
 	}
-	return e.Result()
+	return r.End.Result()
 }
 
 // Open reports whether the question waits for an answer.
 func (r *Record) Open() bool { return r.End == nil }
 
-// taker is the process that has the outcome, as it is kept.
-func (r *Record) taker() string {
-	if r.Open() {
-		return ""
-	}
-	return r.End.Taker
+// Owner is the one process that has a question, and where that is in its life since when,
+// by the clock of the board. It answers every "may this one have it".
+type Owner struct {
+	Process string
+	State   life.State
+	Since   time.Time
 }
 
-// life is where the question is in its life.
-func (r *Record) life() life.State {
+func (r *Record) owner() Owner {
+	o := Owner{Process: r.Asker, State: life.Settled, Since: r.known}
 	switch {
 	case r.Open():
-		return life.Shown
-	case r.End.Undelivered != "":
-		return life.Withdrawn
+		o.State = life.Shown
 	case !r.End.Consumed.IsZero():
-		return life.Used
-	case !r.End.Delivered.IsZero():
-		return life.Taken
+		o.State = life.Used
+	case r.End.Undelivered != "" || !r.End.Status().ByPerson() && !r.End.Forgotten: // nobody can have it, or nobody ended it
+		o.State = life.Withdrawn
+	case !r.End.Taken.IsZero() || !r.End.Delivered.IsZero():
+		o.State = life.Taken
 	}
-	return life.Settled
+	return o
+}
+
+// origin is the process that asked it.
+func (r *Record) origin() string { return cmp.Or(r.First, r.Asker) }
+
+func (r *Record) epoch() life.Epoch { return life.Epoch{Process: r.origin(), Prompts: r.Prompts} }
+
+// makesRoom reports whether nothing more has to become of a question: it is over, or nobody
+// will ever say so.
+func (r *Record) makesRoom() bool {
+	return r.over() || r.owner().State == life.Withdrawn || !r.Open() && r.Asker == "" && !r.End.Delivered.IsZero()
+}
+
+// named reports whether a process asks for this record by its name.
+func (r *Record) named(id, asker string) bool {
+	return id != "" && (r.ID == id || r.As == id && r.Asker == asker)
+}
+
+// over reports whether nothing more happens with a question.
+func (r *Record) over() bool {
+	return !r.Open() && (!r.End.Consumed.IsZero() || r.End.Undelivered != "")
+}
+
+// accepted reports whether a person has ended the question, and no asker is known to have
+// that.
+func (r *Record) accepted() bool {
+	return !r.Open() && r.End.By != "" && r.End.Receipt() == "accepted"
 }
 
 // words are what the question says.
@@ -219,8 +254,10 @@ type Ref struct {
 	// Group is that of the question; empty is the owner's own.
 	Group        string
 	Conversation string
-	// ID may be empty for the open question that was asked first.
-	ID string
+	// ID may be empty for the open question that was asked first. Means, if it is not nil,
+	// says of another of the conversation whether it may be the one that is meant then.
+	ID    string
+	Means func(*Record) bool
 	// Device, if it is not empty, is whose question it is: two devices may ask
 	// under one id, and each finds its own.
 	Device string
@@ -229,8 +266,8 @@ type Ref struct {
 	// the questions of two stores apart.
 	Revision    uint64
 	Fingerprint string
-	// Asker, if it is not empty, is the process whose question it is, where several
-	// ask under one id. For [Board.TakeBack] it must be the one that asked last.
+	// Asker, if it is not empty, is the process that asks: what it says of a question
+	// counts if it has it.
 	Asker string
 	// May, if it is not nil, is asked right before anything is written: whoever
 	// had the right when a request began may have lost it.
@@ -251,8 +288,10 @@ var (
 	// ErrRight means that whoever wanted this has no right to it any more, as
 	// [Ref.May] says.
 	ErrRight = errors.New("this credential does not count any more")
-	// ErrSeveral means that several were asked under one id.
-	ErrSeveral = errors.New("more than one was asked under this id: say which revision is meant")
+	// ErrSeveral means that a reply may be one to another question, and ErrUnseen that it
+	// does not say what was seen of a permission.
+	ErrSeveral = errors.New("another question may be meant: say question= and revision= of the one that was seen")
+	ErrUnseen  = errors.New("a permission is answered as it was shown: say question= and revision=")
 	// ErrSettled means that there is nothing to answer. The error is a
 	// [SettledError] if the question had its answer.
 	ErrSettled = errors.New("nothing waits for an answer")
@@ -270,10 +309,9 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("the %s is too large: expected at most %d bytes as it is kept, got %d", e.What, e.Limit, e.Got)
 }
 
-// Withdrawn reports whether nobody ended it: only what a person did is told as theirs.
-func (e *End) Withdrawn() bool {
-	return e.By == "" && !e.Forgotten && e.Outcome != convert.Answered.String()
-}
+// Left reports whether it was left to the terminal in which it was asked: there it may
+// still be open.
+func (e *End) Left() bool { return e.Status() == convert.Disconnected && !e.Forgotten }
 
 // SettledError says how a question ended that somebody wanted to answer.
 type SettledError struct{ *End }
@@ -288,8 +326,11 @@ func (e *SettledError) Error() string {
 		}
 	}
 	what := e.Outcome
-	if e.Withdrawn() {
-		what = "withdrawn"
+	switch {
+	case e.Left():
+		what = "left to the terminal"
+	case !e.Status().ByPerson():
+		what = convert.Withdrawn.String()
 	}
 	return fmt.Sprintf("it was %s already%s at %s", what, by, e.At.UTC().Format(time.RFC3339))
 }

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,39 +72,31 @@ func TestOneProcessHasAQuestionForEachCall(t *testing.T) {
 func TestOnlyTheAskerTakesBack(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
-	askBy(t, b, "p", "id", "First?")
+	first := askBy(t, b, "p", "id", "First?")
 	second := askBy(t, b, "q", "id", "Second?")
+	require.NotEqual(t, first.Key(), second.Key(), "another process under the same id asks something else")
 	settle := func(process string) error {
 		_, err := b.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "id", Asker: process},
 			convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "editor")
 		return err
 	}
-	require.ErrorIs(t, settle("p"), hub.ErrSettled, "its own is over")
 	require.ErrorIs(t, settle("nobody"), hub.ErrNotAsker)
+	require.NoError(t, settle("p"), "its own")
 	now, err := b.Find("c", "id")
 	require.NoError(t, err)
 	require.True(t, now.Open())
 	require.Equal(t, second.Revision, now.Revision)
 	require.NoError(t, settle("q"))
+	_, err = b.TakeBack(t.Context(), as(ask(t, b, "c", "nobody's", "Third?"), "p"), convert.Outcome{Status: convert.Cancelled}, "editor")
+	require.NoError(t, err, "who asked it has no name")
 }
 
-// A process that came back under another id takes its question back.
-func TestTheOtherIDOfAQuestion(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
-	old := askBy(t, b, "p", "old", "Go on?")
-	require.Equal(t, old.ID, askBy(t, b, "q", "new", "Go on?").ID)
-	_, err := b.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "new", Asker: "q"}, convert.Outcome{Status: convert.Cancelled}, "editor")
-	require.NoError(t, err)
-	_, total := b.Waiting(1)
-	require.Zero(t, total)
-}
-
-// What was seen is what is answered, also at a store whose revisions began anew.
+// What was seen is what is answered, also at a store whose revisions began anew, and where
+// the key of one question is that of another one by now.
 func TestTheFingerprintIsThatOfWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	seen := ask(t, open(t, t.TempDir(), hub.Options{}), "c", "1", "Keep it?")
-	b := open(t, t.TempDir(), hub.Options{})
+	b, store := openWithStore(t, t.TempDir(), hub.Options{})
 	now := ask(t, b, "c", "1", "Delete it?")
 	require.Equal(t, seen.Revision, now.Revision)
 	r := hub.Ref{Conversation: "c", ID: "1", Revision: seen.Revision, Fingerprint: seen.Fingerprint()}
@@ -111,6 +104,24 @@ func TestTheFingerprintIsThatOfWhatWasSeen(t *testing.T) {
 	require.ErrorIs(t, err, hub.ErrRevision)
 	_, err = b.Cancel(t.Context(), r, "phone")
 	require.ErrorIs(t, err, hub.ErrRevision)
+	changed := updated(t, b, store, now, "Delete it?", "Burn it?")
+	_, err = b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "1", Fingerprint: now.Fingerprint()}, says("Yes"), "phone")
+	require.ErrorIs(t, err, hub.ErrRevision)
+	require.NotEqual(t, now.Fingerprint(), changed.Fingerprint())
+}
+
+// updated is the one question of a store once another hub has written it as asked an hour
+// later, with something else replaced.
+func updated(t *testing.T, b *hub.Board, store *hubstore.Store, r *hub.Record, replaced ...string) (now *hub.Record) {
+	t.Helper()
+	replaced = append(replaced, r.Asked.Format(time.RFC3339Nano), r.Asked.Add(time.Hour).Format(time.RFC3339Nano))
+	_, err := store.Update(t.Context(), r.Key(), []byte(strings.NewReplacer(replaced...).Replace(string(entries(t, store)[0].Value))), r.Revision)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		now, err = b.Find(r.Conversation, r.ID)
+		return err == nil && now.Asked.After(r.Asked)
+	}, patience, time.Millisecond)
+	return now
 }
 
 func TestIDsThatCannotBeKept(t *testing.T) {
@@ -146,18 +157,7 @@ func TestAnIDWhoseFirstQuestionIsForgotten(t *testing.T) {
 		}
 	}
 	require.Eventually(t, func() bool { return len(b.Settled("", 10)) == 1 }, patience, time.Millisecond)
-	asked := make(chan *hub.Record, 1)
-	go func() {
-		if r, err := b.Ask(context.Background(), asking("c", "id", "Third?")); err == nil {
-			asked <- r
-		}
-	}()
-	select {
-	case r := <-asked:
-		require.True(t, r.Open())
-	case <-time.After(patience):
-		t.Fatal("it was not asked")
-	}
+	require.True(t, ask(t, b, "c", "id", "Third?").Open())
 }
 
 // The order of questions is that of asking, not that of a clock that was set
@@ -166,14 +166,7 @@ func TestAClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	b, store := openWithStore(t, t.TempDir(), hub.Options{})
 	first := ask(t, b, "c", "id", "First?")
-	e := entries(t, store)[0]
-	future := first.Asked.Add(time.Hour).Format(time.RFC3339Nano)
-	_, err := store.Update(t.Context(), e.Key, []byte(strings.Replace(string(e.Value), first.Asked.Format(time.RFC3339Nano), future, 1)), e.Revision)
-	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		r, err := b.Find("c", "id")
-		return err == nil && r.Asked.After(first.Asked)
-	}, patience, time.Millisecond)
+	updated(t, b, store, first)
 	other := ask(t, b, "c", "other", "Other?")
 	now, err := b.Find("c", "")
 	require.NoError(t, err)
@@ -186,35 +179,28 @@ func TestAClockThatWasSetBack(t *testing.T) {
 	require.True(t, now.Asked.After(other.Asked))
 }
 
-// Calls without an id that ask the same at the same moment are one that was made
-// again. Those with an id each are a question each: words identify nothing.
+// Calls that ask the same at the same moment are a question each, with an id or without:
+// words identify nothing.
 func TestTheSameAtOnce(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
-	for prefix, want := range map[string]int{"": 1, "toolu_": 16} {
-		conversation := "c" + prefix
-		const n = 16
-		ids := make(chan string, n)
+	for _, prefix := range []string{"", "toolu_"} {
+		ids := make([]string, 16)
 		var all sync.WaitGroup
-		for i := range n {
+		for i := range ids {
 			all.Go(func() {
-				a := asking(conversation, prefix, "Go on?")
+				a := asking("c"+prefix, prefix, "Go on?")
 				if prefix != "" {
-					a.Call.ID += strconv.Itoa(i)
+					a.Name += strconv.Itoa(i)
 				}
-				r, err := b.Ask(t.Context(), a)
-				if assert.NoError(t, err) {
-					ids <- r.ID
+				if r, err := b.Ask(t.Context(), a); assert.NoError(t, err) {
+					ids[i] = r.ID
 				}
 			})
 		}
 		all.Wait()
-		require.Len(t, ids, n)
-		different := map[string]bool{}
-		for range n {
-			different[<-ids] = true
-		}
-		require.Len(t, different, want)
+		slices.Sort(ids)
+		require.Len(t, slices.Compact(ids), 16)
 	}
 }
 
@@ -233,38 +219,16 @@ func TestRule5TwoProcessesWithTheSameWords(t *testing.T) {
 	require.Eventually(t, func() bool { return b.Listening(first) == 1 }, patience, time.Millisecond)
 	second := askBy(t, b, "q", "id2", "Go on?")
 	require.NotEqual(t, first.ID, second.ID, "p is there")
-	unnamed := askBy(t, b, "p", "", "Go on?")
-	require.Equal(t, unnamed.ID, askBy(t, b, "p", "", "Go on?").ID, "made again")
-	waits, end := context.WithCancel(t.Context())
-	defer end()
-	go b.Wait(waits, unnamed)
-	require.Eventually(t, func() bool { return b.Listening(unnamed) == 1 }, patience, time.Millisecond)
-	require.NotEqual(t, unnamed.ID, askBy(t, b, "other", "", "Go on?").ID, "p is there, also without an id")
 	stop()
 	<-left
 	for range 2 { // a request is made again and again
 		require.Equal(t, first.ID, askBy(t, b, "r", "id3", "Go on?").ID, "p is gone")
 	}
-	require.NotEqual(t, first.ID, askBy(t, b, "r", "id4", "Go on?").ID, "once")
+	next := askBy(t, b, "r", "id4", "Go on?")
+	require.NotEqual(t, first.ID, next.ID, "once")
 	require.Equal(t, first.ID, askBy(t, b, "r", "id1", "Go on?").ID, "by its id")
 	answer(t, b, first, "Yes", "phone")
 	require.False(t, askBy(t, b, "r", "id3", "Go on?").Open(), "the answer gets there")
-}
-
-// Rule 5: until the user's next prompt. The same words after it are another question,
-// also if the first one has an answer that nobody took.
-func TestRule5NothingIsTakenOverAfterAPrompt(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
-	first := askBy(t, b, "p", "id1", "Go on?")
-	answer(t, b, first, "Yes", "phone")
-	a := asking("c", "id2", "Go on?")
-	a.Asker, a.Prompted = "q", true
-	asked, err := b.Ask(t.Context(), a)
-	require.NoError(t, err)
-	require.Equal(t, "id2", asked.ID)
-	require.True(t, asked.Open())
-	require.Equal(t, first.ID, askBy(t, b, "q", "id3", "Go on?").ID, "without one it is")
 }
 
 // One session that is open in two windows asks under one id, twice: each has its own
@@ -297,10 +261,11 @@ func TestOneSessionInTwoWindows(t *testing.T) {
 	_, err := b.TakeBack(t.Context(), by("p"), convert.Outcome{Status: convert.Cancelled}, "editor")
 	require.NoError(t, err)
 	require.True(t, askBy(t, b, "q", "id", "Go on?").Open(), "p's is over")
+	require.False(t, askBy(t, b, "p", "id", "Go on?").Open(), "a late request of p asks nothing new")
 	answer(t, b, second, "Yes", "phone")
 	_, err = b.Consumed(t.Context(), by("q"))
 	require.NoError(t, err)
-	over, err := b.FindKey(t.Context(), second.Key())
+	over, err := b.FindRef(second.Ref())
 	require.NoError(t, err)
 	require.Equal(t, "consumed", over.End.Receipt())
 	gone()
@@ -320,79 +285,56 @@ func TestASuccessorHasTheOutcome(t *testing.T) {
 	b.UsedWithin(0)
 	first := askBy(t, b, "p", "id", "Go on?")
 	answer(t, b, first, "Yes", "phone")
-	as := func(process string) hub.Ref {
-		ref := first.Ref()
-		ref.Asker = process
-		return ref
-	}
-	_, err := b.Delivered(t.Context(), as("p"))
+	_, err := b.Delivered(t.Context(), as(first, "p"))
 	require.NoError(t, err)
 	for range 2 { // requests are made again
 		got := askBy(t, b, "q", "id", "Go on?")
 		require.Equal(t, first.Key(), got.Key())
-		mine, err := b.TakeOver(t.Context(), got, as("q"))
+		require.True(t, takes(t, b, got, "q"))
+		got, err = b.FindRef(got.Ref())
 		require.NoError(t, err)
-		require.True(t, mine)
-		got, err = b.FindKey(t.Context(), got.Key())
-		require.NoError(t, err)
-		require.Equal(t, "q", got.End.Taker)
+		require.Equal(t, "q", got.Asker)
 	}
+	before, err := b.FindRef(first.Ref())
+	require.NoError(t, err)
+	_, err = b.Consumed(t.Context(), as(first, "q"))
+	require.NoError(t, err)
+	require.False(t, takes(t, b, before, "r"), "q was faster")
+	_, err = b.Ended(t.Context(), as(first, "p"))
+	require.ErrorIs(t, err, hub.ErrNotAsker)
 	require.True(t, askBy(t, b, "p", "id", "Go on?").Open(), "p is there after all, and has one of its own")
-	before, err := b.FindKey(t.Context(), first.Key())
-	require.NoError(t, err)
-	_, err = b.Consumed(t.Context(), as("q"))
-	require.NoError(t, err)
-	mine, err := b.TakeOver(t.Context(), before, as("r"))
-	require.NoError(t, err)
-	require.False(t, mine, "q was faster")
-	_, err = b.Ended(t.Context(), as("p"))
-	require.NoError(t, err)
 	require.True(t, askBy(t, b, "r", "id", "Go on?").Open(), "q's agent has it")
 	require.Equal(t, first.Key(), askBy(t, b, "q", "id", "Go on?").Key(), "a late request, whatever p has said")
 }
 
 // One outcome goes to one process, also at a hub that was started anew or has not heard of
-// anybody for long: to the one that asked last. One that asked before has its own.
+// anybody for long: to the one that has the question, or to whoever is there when that is not.
 func TestOneOutcomeOfTwoThatWereAway(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"a hub started anew", "asleep"} {
 		for _, order := range []string{"qp", "pq"} {
-			for _, p := range []string{"asks", "is away"} {
-				t.Run(how+" "+order+" "+p, func(t *testing.T) {
-					t.Parallel()
-					dir := t.TempDir()
-					b, store := openWithStore(t, dir, hub.Options{})
-					first := askBy(t, b, "p", "id", "Go on?")
-					require.Equal(t, first.Key(), askBy(t, b, "q", "id", "Go on?").Key())
-					var second *hub.Record
-					if p == "asks" {
-						second = askBy(t, b, "p", "id", "Go on?")
-					}
+			t.Run(how+" "+order, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				b, store := openWithStore(t, dir, hub.Options{})
+				first := askBy(t, b, "p", "id", "Go on?")
+				require.Equal(t, first.Key(), askBy(t, b, "q", "id", "Go on?").Key())
+				b.Expire(later())
+				answer(t, b, first, "Yes", "phone")
+				if how == "asleep" {
 					b.Expire(later())
-					answer(t, b, first, "Yes", "phone")
-					if how == "asleep" {
-						b.Expire(later())
-					} else {
-						b.Close()
-						store.Close()
-						b = open(t, dir, hub.Options{})
-					}
-					for _, process := range order {
-						got := askBy(t, b, string(process), "id", "Go on?")
-						switch {
-						case process == 'q':
-							require.Equal(t, first.Key(), got.Key())
-							mine, err := b.TakeOver(t.Context(), got, as(got, "q"))
-							require.NoError(t, err)
-							require.True(t, mine)
-						case second != nil:
-							require.Equal(t, second.Key(), got.Key())
-						default:
-							require.True(t, got.Open())
-						}
-					}
-				})
-			}
+				} else {
+					b.Close()
+					store.Close()
+					b = open(t, dir, hub.Options{})
+				}
+				got := askBy(t, b, order[:1], "id", "Go on?")
+				require.Equal(t, first.Key(), got.Key())
+				require.True(t, takes(t, b, got, order[:1]))
+				_, err := b.Consumed(t.Context(), as(got, order[:1]))
+				require.NoError(t, err)
+				require.True(t, askBy(t, b, order[1:], "id", "Go on?").Open(), "it was used")
+			})
 		}
 	}
 }
@@ -409,30 +351,37 @@ func TestTwoTakeOver(t *testing.T) {
 			require.NoError(t, err)
 		}
 		b.Expire(later())
-		one, other := askBy(t, b, "p", "id", "Go on?"), askBy(t, b, "q", "id", "Go on?")
-		require.Equal(t, one.Key(), other.Key())
+		got := make(chan *hub.Record, 2)
 		for _, process := range []string{"p", "q"} {
-			mine, err := b.TakeOver(t.Context(), one, as(one, process))
-			require.NoError(t, err)
-			require.Equal(t, process == "p", mine, process)
+			go func() { got <- askBy(t, b, process, "id", "Go on?") }()
 		}
+		has := <-got
+		require.Equal(t, first.Key(), has.Key())
+		require.False(t, has.Open())
+		_, err := b.Consumed(t.Context(), as(has, has.Asker))
+		require.NoError(t, err)
+		other := <-got
+		require.NotEqual(t, has.Asker, other.Asker)
+		require.True(t, other.Open(), "the outcome was for one of them")
 	}
 }
 
-// That a process had an outcome may be noted when it is gone, and its successor has found it.
-func TestTakenOverWhileTheDeliveryIsNoted(t *testing.T) {
+// A process is given an outcome just when its successor takes it over: one of them has it.
+func TestGivenWhileItIsTakenOver(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
-	first := askBy(t, b, "dead", "id", "Go on?")
+	first := askBy(t, b, "p", "id", "Go on?")
 	answer(t, b, first, "Yes", "phone")
 	b.Expire(later())
-	b.Expire(later())
-	found := askBy(t, b, "p", "id", "Go on?")
-	_, err := b.Delivered(t.Context(), as(first, "dead"))
-	require.NoError(t, err)
-	mine, err := b.TakeOver(t.Context(), found, as(first, "p"))
-	require.NoError(t, err)
-	require.True(t, mine)
+	ctx, cancel := context.WithCancel(t.Context())
+	a := asking("c", "id2", "Go on?")
+	a.Asker, a.May = "q", func(context.Context) error { // right before it is written
+		defer cancel()
+		require.True(t, takes(t, b, first, "p"))
+		return nil
+	}
+	got, err := b.Ask(ctx, a)
+	require.ErrorIs(t, err, context.Canceled, "p has it: %v", got)
 }
 
 // A reply that comes once more is none to what was asked anew under the id: whoever
@@ -444,12 +393,19 @@ func TestAReplySentTwice(t *testing.T) {
 	answer(t, b, first, "Yes", "phone")
 	_, err := b.Consumed(t.Context(), first.Ref())
 	require.NoError(t, err)
-	second := ask(t, b, "c", "q1", "Deploy?")
+	repliesAgain(t, b, ask(t, b, "c", "q1", "Deploy?"))
+	ask(t, b, "c", "q2", "Run the tests?")
+	repliesAgain(t, b, ask(t, b, "c", "q2", "Drop the database?")) // nobody has ended the first
+}
+
+// repliesAgain sends replies to a question that may be to one before it.
+func repliesAgain(t *testing.T, b *hub.Board, second *hub.Record) {
+	t.Helper()
 	require.True(t, second.Open())
 	yes := func(*hub.Record) ([]convert.Answer, error) {
 		return []convert.Answer{{Selected: []string{"Yes"}}}, nil
 	}
-	_, err = b.Answer(t.Context(), ref(second), yes, "phone")
+	_, err := b.Answer(t.Context(), ref(second), yes, "phone")
 	require.ErrorIs(t, err, hub.ErrSeveral)
 	_, err = b.Cancel(t.Context(), ref(second), "phone")
 	require.ErrorIs(t, err, hub.ErrSeveral)
@@ -459,3 +415,6 @@ func TestAReplySentTwice(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, now.Open())
 }
+
+// later is when nobody who asked is there any more.
+func later() time.Time { return time.Now().Add(time.Hour) }

@@ -1,12 +1,9 @@
 package hub
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
 // Search says which settled questions are wanted. The zero value wants all.
@@ -44,94 +41,38 @@ func (p Place) behind(o Place) int {
 
 // Search returns settled records, the last settled first, and whether there are
 // more than the limit.
-func (b *Board) Search(s Search) (list []*Record, more bool, err error) {
-	for {
-		if list, more, err = b.search(s); !errors.Is(err, hubstore.ErrConflict) {
-			return list, more, err
-		}
-	}
-}
-
-// search is Search, which fails if a volume is written anew meanwhile.
-func (b *Board) search(s Search) (list []*Record, more bool, err error) {
+func (b *Board) Search(s Search) (list []*Record, more bool) {
 	words := strings.Fields(strings.ToLower(s.Text))
 	list = []*Record{}
-	take := func(f settledAt) (full bool) {
-		r := f.record
-		if r == nil {
-			if r = b.readable(f.bound); r == nil {
-				return false
-			}
-		}
-		if s.Sees != nil && !s.Sees(r) || !r.holds(words) {
-			return false
-		}
-		if full = s.Limit > 0 && len(list) == s.Limit; !full {
+	for _, r := range b.settled(s) {
+		switch {
+		case s.Sees != nil && !s.Sees(r) || !r.holds(words):
+		case s.Limit > 0 && len(list) == s.Limit:
+			return list, true
+		default:
 			list = append(list, r)
 		}
-		return full
 	}
-	found, live, volumes := b.settled(s)
-	for _, v := range volumes {
-		for ; len(found) > 0 && found[0].At.After(v.To); found = found[1:] {
-			if take(found[0]) {
-				return list, true, nil
+	return list, false
+}
+
+// settled are the settled questions that a search reaches, in its order.
+func (b *Board) settled(s Search) (all []*Record) {
+	b.step(func(on *state) {
+		for _, r := range on.records {
+			if !r.Open() && !r.End.At.Before(s.Since) && (s.After.Key == "" || r.Place().behind(s.After) > 0) {
+				all = append(all, r)
 			}
 		}
-		over, err := b.contents(b.own, v)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, q := range over {
-			if at := (Place{q.at, q.key}); !live[q.key] && s.reaches(at) && q.mayHold(words) {
-				found = append(found, settledAt{Place: at, bound: q})
-			}
-		}
-		slices.SortFunc(found, bySettled)
-	}
-	return list, slices.ContainsFunc(found, take), nil
-}
-
-// settledAt is a settled question at its place: a record, or one in the archive.
-type settledAt struct {
-	Place
-	record *Record
-	bound  bound
-}
-
-func bySettled(x, y settledAt) int { return x.behind(y.Place) }
-
-// reaches reports whether a place is in the time and behind the place of a search.
-func (s Search) reaches(p Place) bool {
-	return !p.At.Before(s.Since) && (s.After.Key == "" || p.behind(s.After) > 0)
-}
-
-// settled are the settled questions that a search reaches, in its order, the keys of all
-// that are not in the archive, and the volumes that have more of them, the last first.
-func (b *Board) settled(s Search) (all []settledAt, live map[string]bool, volumes []*volume) {
-	b.mu.Lock()
-	live = make(map[string]bool, len(b.records))
-	for key, r := range b.records {
-		live[key] = true
-		if !r.Open() && s.reaches(r.Place()) {
-			all = append(all, settledAt{Place: r.Place(), record: r})
-		}
-	}
-	volumes = slices.DeleteFunc(b.archive.all(), func(v *volume) bool {
-		return v.To.Before(s.Since) || s.After.Key != "" && v.From.After(s.After.At)
 	})
-	b.mu.Unlock()
-	slices.SortFunc(all, bySettled)
-	return all, live, volumes
+	slices.SortFunc(all, func(x, y *Record) int { return x.Place().behind(y.Place()) })
+	return all
 }
 
 // Settled returns up to limit settled records that hold all words of the query,
 // the last settled first.
 func (b *Board) Settled(query string, limit int) []*Record {
-	list, _, err := b.Search(Search{Text: query, Limit: limit})
-	if err != nil {
-		b.log.Error("settled questions cannot be read", "err", err)
-	}
+	list, _ := b.Search(Search{Text: query, Limit: limit})
 	return list
 }
 

@@ -1,10 +1,10 @@
 package hub
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -58,13 +58,13 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 	if err != nil {
 		return nil, err
 	}
-	if ref.Asker != "" && !b.asks(r, ref.Asker) {
+	if !r.isOf(ref.Asker) {
 		return nil, ErrNotAsker
 	}
-	asker, may := ref.Asker, ref.May
+	may := ref.May
 	ref = r.Ref()
 	ref.May = may
-	end := &End{Outcome: o.Status.String(), Answers: ask.Kept(r.Call, o.Answers), Reason: o.Reason, By: by, Elsewhere: true, Delivered: now, Consumed: now, Askers: []string{asker}, Taker: asker}
+	end := &End{Outcome: o.Status.String(), Answers: ask.Kept(r.Call, o.Answers), Reason: o.Reason, By: by, Elsewhere: true, Delivered: now, Consumed: now}
 	settled, err := b.settle(ctx, r, end, ref.May)
 	var late *SettledError
 	if errors.As(err, &late) {
@@ -72,6 +72,21 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 		return nil, errors.Join(err, refused)
 	}
 	return settled, err
+}
+
+// Abandon settles what a device has asked that is removed, and whose answer nobody has had:
+// the next one of its name is another.
+func (b *Board) Abandon(ctx context.Context, device string) error {
+	err := b.CatchUp(ctx)
+	for _, r := range peek(b, func(s *state) []*Record { return slices.Collect(maps.Values(s.records)) }) {
+		if err == nil && r.Device == device && !r.over() {
+			_, err = b.TakeBack(ctx, r.Ref(), convert.Outcome{Status: convert.Failed, Reason: "the device that asked was removed"}, "")
+		}
+		if errors.Is(err, ErrSettled) {
+			err = nil
+		}
+	}
+	return err
 }
 
 // tooLate says to whom an answer came too late: who was first elsewhere, or why it had
@@ -86,172 +101,49 @@ func tooLate(o convert.Outcome, by string) string {
 	return "it came too late: it was no longer open where it was asked"
 }
 
-// AskedBy reports whether a process has asked a question. Where askers have no names,
-// anybody may have.
-func (b *Board) AskedBy(r *Record, asker string) bool {
-	if r.Asker == "" && len(b.askers(r)) == 0 {
-		return true
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.askedIt(r, asker)
-}
+// isOf reports whether a process may speak of a question: it has it, or one of them has no
+// name.
+func (r *Record) isOf(asker string) bool { return asker == "" || r.Asker == "" || r.Asker == asker }
 
-// SucceededBy reports whether a process may have what another one asked: that one does
-// not wait here. Whoever resumes a session finds the answer without asking again.
-func (b *Board) SucceededBy(r *Record, asker string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	l := b.leases[r.key]
-	return asker != "" && (l == nil || l.listening == 0)
-}
-
-// asks reports whether it is this process that asks a question, as far as known.
-func (b *Board) asks(r *Record, asker string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := b.asker(r)
-	return now == "" || now == asker
-}
-
-// asker is the process that asked a question last, or empty. mu is held.
-func (b *Board) asker(r *Record) string {
-	if l := b.leases[r.key]; l != nil && l.asker != "" {
-		return l.asker
-	}
-	return r.Asker
-}
-
-// askers are the processes that asked a question after the first one, as far as
-// known, and those that say so.
-func (b *Board) askers(r *Record, too ...string) (all []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	known := slices.Clone(too)
-	if r.End != nil {
-		known = append(known, r.End.Askers...)
-	}
-	if l := b.leases[r.key]; l != nil {
-		known = append(known, l.askers...)
-	}
-	for _, a := range known {
-		if a != "" && a != r.Asker && !slices.Contains(all, a) {
-			all = last(all, a, maxAskers)
+// Take gives an outcome to the process that has the question, and reports false if that is
+// another one by now. From then on that process has [usingTime] to say that it used it. A
+// hub with a store of its own needs to write nothing for that.
+func (b *Board) Take(ctx context.Context, r *Record, ref Ref) (mine bool, err error) {
+	for {
+		var now *Record
+		var written bool
+		b.step(func(s *state) { now, written = s.give(r.key, ref.Asker) })
+		if now == nil || written {
+			return now != nil, nil
 		}
-	}
-	return all
-}
-
-// had reports whether a process has asked the question and has its outcome. A
-// request of it that comes now was under way for long: it asks nothing new.
-func (r *Record) had(asker string) bool {
-	if asker == "" || r.Open() || r.End.Consumed.IsZero() {
-		return false
-	}
-	if r.End.Taker != "" {
-		return asker == r.End.Taker
-	}
-	return asker == r.Asker || slices.Contains(r.End.Askers, asker) // an older hub wrote it
-}
-
-// Take reports whether the outcome of a question that a process has waited for is for
-// that one, which ref names. It is not where another one has asked it since: that one
-// gets it.
-func (b *Board) Take(ctx context.Context, r *Record, ref Ref) (bool, error) {
-	return b.take(ctx, r, ref, func(*Record) bool { return false })
-}
-
-// TakeOver is Take for a process of which [Board.Ask] has found that the outcome is its
-// own now, whoever had it before, or would have had it. It reports false if that one has
-// used it meanwhile, or a third one was faster.
-func (b *Board) TakeOver(ctx context.Context, r *Record, ref Ref) (bool, error) {
-	return b.take(ctx, r, ref, func(now *Record) bool {
-		l := b.leases[r.key]
-		faster := l != nil && time.Since(l.taken) < b.using || b.store.Shared() && now.End.Taker != r.End.Taker
-		return now.End.Consumed.IsZero() && !faster
-	})
-}
-
-// take gives an outcome to the process that has it or asked it last, or to one that may
-// take it over. Nobody else gets it from then on: at this board, and where others may ask
-// at another one, or it is not known who has asked, as the store has it.
-func (b *Board) take(ctx context.Context, r *Record, ref Ref, over func(now *Record) bool) (bool, error) {
-	now, err := b.lockRecord(r.key)
-	if err != nil || now == nil || now.Open() {
-		b.mu.Unlock()
-		return false, cmp.Or(err, ErrNotFound)
-	}
-	l := b.leases[r.key]
-	holder, had := b.holder(now), b.hasIt(now)
-	if holder != "" && holder != ref.Asker && !over(now) {
-		b.mu.Unlock()
-		return false, nil
-	}
-	alone := l != nil && holder == ref.Asker && (len(l.askers) == 0 || len(l.askers) == 1 && l.askers[0] == now.Asker)
-	undo := l.gives(ref.Asker)
-	b.mu.Unlock()
-	if now.End.Taker == ref.Asker && holder == ref.Asker || alone && !b.store.Shared() {
-		return true, nil
-	}
-	taken, err := b.receive(ctx, ref, func(e *End, _ time.Time) {
-		if e.Consumed.IsZero() && (e.Taker == now.End.Taker || e.Taker == had) { // that it had it may be noted meanwhile
-			e.Taker = ref.Asker
-		}
-	})
-	if err == nil && taken.End.Taker == ref.Asker {
-		return true, nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	undo()
-	return false, err
-}
-
-// gives notes who gets the outcome. mu is held, also by undo.
-func (l *lease) gives(taker string) (undo func()) {
-	if l == nil {
-		return func() {}
-	}
-	before, then, now := l.taker, l.taken, time.Now()
-	l.taker, l.taken = taker, now
-	return func() {
-		if l.taker == taker && l.taken == now {
-			l.taker, l.taken = before, then
+		switch _, err := b.write(ctx, now, b.get(r.key), ref.May); {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, hubstore.ErrConflict):
+			return false, err
 		}
 	}
 }
 
-// hasIt is the process that has the outcome of a question, or gets it now, as far as this
-// board knows. mu is held.
-func (b *Board) hasIt(r *Record) string {
-	l := b.leases[r.key]
-	if !r.Open() && l != nil && l.taker != "" {
-		return l.taker
+// give returns the record as it is when a process was given its outcome, or nil if another
+// one has it. It is written if nobody else has to know.
+func (s *state) give(key, asker string) (given *Record, written bool) {
+	now := s.records[key]
+	switch {
+	case now == nil || now.Open() || !now.isOf(asker):
+		return nil, false
+	case now.owner().State != life.Settled && now.owner().State != life.Taken:
+		return now, true // it is known to have it, or nobody ever will
 	}
-	return r.taker()
-}
-
-// isTaken reports whether a process has the outcome, or may have it: the hub that was here
-// before this one may have given it to its asker, and not noted it. mu is held.
-func (b *Board) isTaken(r *Record) bool {
-	return b.hasIt(r) != "" || b.leases[r.key] == nil && r.unheard() && !r.Gone && !b.store.Shared()
-}
-
-// uses is how long the process that has an outcome still has to say that it used it:
-// until then nobody else gets it. mu is held.
-func (b *Board) uses(r *Record) time.Duration {
-	if r.Gone {
-		return 0
+	next, end := *now, *now.End
+	end.Taken, next.End, next.known = time.Now(), &end, time.Now()
+	if s.store.Shared() || s.writing[key] != nil { // another one may be taking it over
+		return &next, false
 	}
-	since := r.known
-	if l := b.leases[r.key]; l != nil && l.taken.After(since) {
-		since = l.taken
-	}
-	return max(0, time.Until(since.Add(b.using)))
+	s.drop(now)
+	s.put(&next)
+	return &next, true
 }
-
-// usingTime is more than it takes a process that is there to hand an outcome to its agent.
-const usingTime = 5 * time.Second
 
 // Delivered notes that the asker's process has the outcome, Consumed that its
 // result went back to the agent, and Refuse that it never will. Each is noted
@@ -265,12 +157,7 @@ func (b *Board) Delivered(ctx context.Context, ref Ref) (*Record, error) {
 // known by its name and by the id of what it asked: until this is noted, whoever asks
 // the same without them asks nothing new. A board that closes notes it before.
 func (b *Board) DeliveredSoon(ctx context.Context, ref Ref) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.own.Err() != nil {
-		return
-	}
-	b.done.Go(func() {
+	b.begin(func() {
 		select {
 		case <-time.After(b.soon):
 		case <-b.own.Done():
@@ -289,10 +176,10 @@ func (b *Board) DeliveredSoon(ctx context.Context, ref Ref) {
 
 // saidMore reports whether an asker has said what it made of an outcome.
 func (b *Board) saidMore(key string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r := b.records[key]
-	return r != nil && r.over()
+	return peek(b, func(s *state) bool {
+		r := s.records[key]
+		return r != nil && r.over()
+	})
 }
 
 // soonTime is how long an asker has to say what it made of an outcome, also where the hub
@@ -303,7 +190,8 @@ const soonTime = 250 * time.Millisecond
 // Claim lets one process hand an outcome to the agent, of several that have taken a
 // session up again: nobody else may meanwhile, which is [ErrNotAsker]. A claim lasts as
 // long as a lease, by this board's clock, and is renewed by the next one. What was used is
-// a [SettledError].
+// a [SettledError]. One that dies before it says so leaves the outcome to the next: its agent
+// may be told twice what was said to this question, and never loses it.
 func (b *Board) Claim(ctx context.Context, ref Ref) (*Record, error) {
 	for {
 		r, err := b.current(ctx, ref, func(r *Record) bool { return !r.Open() })
@@ -315,32 +203,26 @@ func (b *Board) Claim(ctx context.Context, ref Ref) (*Record, error) {
 		case r.over():
 			return nil, &SettledError{r.End}
 		}
-		b.mu.Lock()
-		if b.claimed(r, ref.Asker) || b.isTaken(r) && b.holder(r) != ref.Asker && b.uses(r) > 0 {
-			b.mu.Unlock()
-			return nil, ErrNotAsker
+		next := r
+		if !r.isOf(ref.Asker) {
+			var gone bool
+			b.step(func(s *state) {
+				gone, _ = s.gone(r, ref.Asker, time.Time{})
+				gone = gone && !s.past(r, ref.Asker)
+			})
+			if !gone {
+				return nil, ErrNotAsker
+			}
+			next = r.ownedBy(ref.Asker, r.ID)
 		}
-		undo := b.leases[r.key].gives(ref.Asker)
-		b.mu.Unlock()
-		end, next := *r.End, *r
-		end.Claimed, end.Taker, end.Askers = time.Now(), ref.Asker, b.askers(r, ref.Asker)
-		next.End = &end
-		written, err := b.write(ctx, &next, r, ref.May)
-		if err == nil {
-			return written, nil
-		}
-		b.mu.Lock()
-		undo()
-		b.mu.Unlock()
+		end, claimed := *next.End, *next
+		end.Taken, end.Claimed = time.Now(), time.Now()
+		claimed.End = &end
+		written, err := b.write(ctx, &claimed, r, ref.May)
 		if !errors.Is(err, hubstore.ErrConflict) {
-			return nil, err
+			return written, err
 		}
 	}
-}
-
-// claimed reports whether another process may be handing the outcome to the agent now.
-func (b *Board) claimed(r *Record, asker string) bool {
-	return r.End != nil && !r.End.Claimed.IsZero() && r.End.Taker != asker && time.Since(r.known) < b.opts.Lease
 }
 
 // Consumed is described at [Board.Delivered].
@@ -349,7 +231,7 @@ func (b *Board) Consumed(ctx context.Context, ref Ref) (*Record, error) {
 		if e.Consumed = now; e.Delivered.IsZero() {
 			e.Delivered = now
 		}
-	}, life.TakeOver, life.Take, life.Use) // whoever says so has it
+	}, life.TakeOver, life.Take, life.Use)
 }
 
 // Ended notes that the process that asked a question, or the session in which it was
@@ -381,6 +263,16 @@ const (
 	maxName = 100
 )
 
+// succeeds reports whether what a process says of a question counts that it does not have:
+// that its agent has used the outcome, while the one that has it does not wait for it. A
+// hub may have been away when it wanted to claim it.
+func (b *Board) succeeds(r *Record, events []life.Event) bool {
+	return peek(b, func(s *state) bool {
+		l := s.leases[r.key]
+		return slices.Contains(events, life.Use) && (l == nil || l.listening == 0)
+	})
+}
+
 // receive notes what became of an outcome, if those events can happen to it.
 func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time), events ...life.Event) (*Record, error) {
 	for {
@@ -391,7 +283,13 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 		if r.Open() {
 			return nil, fmt.Errorf("%w: the question is open", ErrNotFound)
 		}
-		state := r.life()
+		if !r.isOf(ref.Asker) && !b.succeeds(r, events) {
+			return nil, ErrNotAsker
+		}
+		state := r.owner().State
+		if state == life.Taken && r.End.Delivered.IsZero() {
+			state = life.Settled // that it was given is not that it arrived
+		}
 		for _, e := range events {
 			if state, err = state.Step(e); err != nil {
 				return r, nil // it is known already, or came too late
@@ -399,12 +297,9 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 		}
 		end, next := *r.End, *r
 		note(&end, time.Now())
-		uses := r.End.Consumed.IsZero() && !end.Consumed.IsZero()
-		if ref.Asker != "" && !end.Delivered.IsZero() && (end.Taker == "" || uses) {
-			end.Taker = ref.Asker
+		if next.End = &end; !r.isOf(ref.Asker) {
+			next.Asker, next.As = ref.Asker, ""
 		}
-		end.Askers = b.askers(r, ref.Asker)
-		next.End = &end
 		if next.over() {
 			end.Typed = nil
 		}
@@ -423,7 +318,7 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 // end settles the question that ref names.
 func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, error)) (*Record, error) {
 	seen := func(r *Record) bool {
-		return (ref.Revision == 0 || ref.Revision == r.Revision) && (ref.Fingerprint == "" || ref.Fingerprint == r.hash)
+		return (ref.Revision == 0 || r.saw(ref.Revision)) && (ref.Fingerprint == "" || ref.Fingerprint == r.hash)
 	}
 	r, err := b.current(ctx, ref, func(r *Record) bool { return r.Open() && seen(r) })
 	if err != nil {
@@ -435,9 +330,12 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 	if ref.Fingerprint != "" && ref.Fingerprint != r.hash {
 		return nil, ErrRevision // what has ended here is something else
 	}
-	if r.Open() && ref.ID != "" && ref.Revision == 0 && ref.key == "" {
-		if several, err := b.several(r); err != nil || several {
-			return nil, cmp.Or(err, ErrSeveral)
+	if r.Open() && ref.Revision == 0 && ref.key == "" {
+		switch {
+		case r.Kind == "permission": // another one may have taken its place
+			return nil, ErrUnseen
+		case b.several(r, ref):
+			return nil, ErrSeveral
 		}
 	}
 	end, err := make(r)
@@ -460,7 +358,7 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 func (b *Board) settle(ctx context.Context, r *Record, end *End, may func(context.Context) error) (*Record, error) {
 	for r.Open() {
 		next := *r
-		end.At, end.Askers = time.Now(), b.askers(r, end.Askers...)
+		end.At = time.Now()
 		next.End, next.About = end, r.About.Kept()
 		if end.Redacted {
 			next.Version = max(next.Version, redactedVersion)
@@ -474,8 +372,8 @@ func (b *Board) settle(ctx context.Context, r *Record, end *End, may func(contex
 		if !errors.Is(err, hubstore.ErrConflict) {
 			return nil, err
 		}
-		if r, err = b.get(r.key); err != nil || r == nil {
-			return nil, cmp.Or(err, ErrNotFound)
+		if r = b.get(r.key); r == nil {
+			return nil, ErrNotFound
 		}
 	}
 	return nil, &SettledError{r.End}

@@ -47,7 +47,7 @@ func TestATypedSecretIsKeptUntilItIsUsed(t *testing.T) {
 			hidden := []convert.Answer{{Text: "(not shown)", Note: "(not shown)"}}
 			require.Equal(t, hidden, r.End.Answers)
 			require.Equal(t, hidden, r.End.Shown().Answers)
-			found, _, _ := b.Search(hub.Search{Text: typedSecret})
+			found, _ := b.Search(hub.Search{Text: typedSecret})
 			require.Empty(t, found)
 
 			_, err = ends(b, r.Ref())

@@ -60,15 +60,17 @@ func decode(key string, value []byte, revision uint64) (*Record, error) {
 }
 
 // encode writes a record. What is asked never changes: of a record with more in
-// it than this hub knows, all but the end stays as it was written.
+// it than this hub knows, all but who has it and the end stays as it was written.
 func (r *Record) encode() []byte {
 	if r.rest == nil {
 		return clean.JSON(r)
 	}
 	all := maps.Clone(r.rest)
 	delete(all, "end")
-	if r.Version != 0 {
-		all["version"] = clean.JSON(r.Version)
+	for name, value := range map[string]any{"version": r.Version, "asker": r.Asker, "as": r.As, "shown": r.Shown, "first": r.First, "prompts": r.Prompts, "prompted": r.Prompted} {
+		if delete(all, name); !reflect.ValueOf(value).IsZero() {
+			all[name] = clean.JSON(value)
+		}
 	}
 	if r.End != nil {
 		if all["about"] != nil {

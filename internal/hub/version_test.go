@@ -168,3 +168,39 @@ func (l *logged) String() string {
 	defer l.mu.Unlock()
 	return l.text.String()
 }
+
+// Records of before there was a word for what was withdrawn are read: nobody's choice is
+// not told as somebody's.
+func TestWithdrawnInOlderRecords(t *testing.T) {
+	t.Parallel()
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	for id, end := range map[string]string{
+		"withdrawn": `{"outcome":"cancelled","reason":"The question was withdrawn","elsewhere":true,"at":"2026-11-15T20:01:00Z","delivered":"2026-11-15T20:01:00Z","consumed":"2026-11-15T20:01:00Z"}`,
+		"dismissed": `{"outcome":"cancelled","reason":"User cancelled the question","by":"phone","at":"2026-11-15T20:01:00Z"}`,
+		"forgotten": `{"outcome":"cancelled","at":"2026-11-15T20:01:00Z","forgotten":true}`,
+	} {
+		_, err = store.Create(t.Context(), "a."+id+".0", []byte(`{"conversation":"c","id":"`+id+`","kind":"question","call":{"ID":"`+id+`","Questions":[{"Text":"Go?","Options":[{"Label":"Yes"}]}]},"asked":"2026-11-15T20:00:00Z","end":`+end+`}`))
+		require.NoError(t, err)
+	}
+	b, err := hub.Open(t.Context(), store, hub.Options{})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	for id, want := range map[string]struct {
+		status convert.Status
+		result convert.Status
+		says   string
+	}{
+		"withdrawn": {convert.Withdrawn, convert.Withdrawn, "it was withdrawn already at"},
+		"dismissed": {convert.Cancelled, convert.Cancelled, "it was cancelled already by phone at"},
+		"forgotten": {convert.Cancelled, convert.Failed, "it was cancelled already at"},
+	} {
+		r, err := b.Find("c", id)
+		require.NoError(t, err)
+		require.Equal(t, want.status, r.End.Status(), id)
+		require.Equal(t, want.result, r.End.Result().Status, id)
+		_, err = b.Cancel(t.Context(), r.Ref(), "Ann")
+		require.ErrorContains(t, err, want.says)
+	}
+}

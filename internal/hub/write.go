@@ -18,11 +18,12 @@ type writing struct {
 	record *Record
 	value  []byte
 	size   int // before it was packed
+	since  time.Time
 }
 
 func writingOf(r *Record) *writing {
 	plain := r.encode()
-	return &writing{r, pack(plain), len(plain)}
+	return &writing{record: r, value: pack(plain), size: len(plain)}
 }
 
 // write replaces old, or creates the record if old is nil, and waits until the
@@ -36,9 +37,6 @@ func (b *Board) writeAs(ctx context.Context, w *writing, old *Record, may func(c
 	r := w.record
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
-	if old != nil && old.archived != "" {
-		return b.writeArchived(ctx, r, may)
-	}
 	if err := b.fits(r, old, len(w.value)); err != nil {
 		return nil, err
 	}
@@ -72,26 +70,14 @@ func (b *Board) writeAs(ctx context.Context, w *writing, old *Record, may func(c
 		return nil, err
 	}
 	b.taken()
-	written, err := b.written(ctx, r, revision)
-	if err := b.unarchive(ctx, r.key, revision); err != nil { // it may have been archived meanwhile as it was
-		b.log.Warn("a question is in the archive as it was", "err", err)
-	}
-	return written, err
+	return b.written(ctx, r, revision)
 }
 
 // outdone waits until the board has seen who was faster with a record than somebody who
-// knew a revision of it, or none: that may be an archive.
+// knew a revision of it, or none.
 func (b *Board) outdone(ctx context.Context, key string, known uint64) error {
-	for {
-		b.mu.Lock()
-		if r := b.records[key]; r == nil && (known > 0 || len(b.archive.holding(key)) > 0) || r != nil && r.Revision > known {
-			b.mu.Unlock()
-			return nil
-		}
-		if err := b.unlockUntilChanged(ctx, key); err != nil {
-			return err
-		}
-	}
+	_, err := b.until(ctx, key, func(r *Record) bool { return r == nil && known > 0 || r != nil && r.Revision > known })
+	return err
 }
 
 // Fence returns when no answer is written any more that [Ref.May] has allowed before
@@ -138,55 +124,52 @@ func (b *Board) written(ctx context.Context, r *Record, revision uint64) (*Recor
 // writes notes that a value is on its way, or no longer. Of two for one key, the
 // store takes one, and the other is read when it comes.
 func (b *Board) writes(key string, w *writing, begins bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if begins {
-		b.writing[key] = w
-	} else if b.writing[key] == w {
-		delete(b.writing, key)
-	}
+	b.step(func(s *state) {
+		if begins {
+			w.since = time.Now()
+			s.writing[key] = w
+		} else if s.writing[key] == w {
+			delete(s.writing, key)
+		}
+	})
 }
 
 // await waits until the board has seen a write of a record.
 func (b *Board) await(ctx context.Context, key string, revision uint64) (*Record, error) {
-	for {
-		r, err := b.lockRecord(key)
-		if err != nil || r != nil && r.Revision >= revision {
-			b.mu.Unlock()
-			return r, err
-		}
-		if err := b.unlockUntilChanged(ctx, key); err != nil {
-			return nil, err
-		}
-	}
+	return b.until(ctx, key, func(r *Record) bool { return r != nil && r.Revision >= revision })
 }
 
-// unlockUntilChanged waits for a change of a record. It is called with mu held.
-func (b *Board) unlockUntilChanged(ctx context.Context, key string) error {
-	sealed, changed := b.sealed[key] != 0, b.changed(key)
-	b.mu.Unlock()
-	if sealed {
-		return errSealed
-	}
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-b.ended:
-		return errClosing
+// until waits until a record, which may be nil, is as it should be.
+func (b *Board) until(ctx context.Context, key string, is func(*Record) bool) (r *Record, err error) {
+	for {
+		var sealed bool
+		var changed <-chan struct{}
+		b.step(func(s *state) { r, sealed, changed = s.records[key], s.sealed[key] != 0, s.changed(key) })
+		switch {
+		case is(r):
+			return r, nil
+		case sealed:
+			return nil, errSealed
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-b.ended:
+			return nil, errClosing
+		}
 	}
 }
 
 // errSealed means that another hub may do what this one cannot.
 var errSealed = errors.New("the question is kept in a way that this hub cannot read")
 
-// changed is closed with the next change of a record. mu is held.
-func (b *Board) changed(key string) <-chan struct{} {
-	c := b.waiters[key]
+// changed is closed with the next change of a record.
+func (s *state) changed(key string) <-chan struct{} {
+	c := s.waiters[key]
 	if c == nil {
 		c = make(chan struct{})
-		b.waiters[key] = c
+		s.waiters[key] = c
 	}
 	return c
 }

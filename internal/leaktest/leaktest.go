@@ -1,5 +1,6 @@
 // Package leaktest looks for goroutines that outlive their tests, on a busy machine, too:
-// goleak gives them two seconds, in which one that ends may not even have run.
+// goleak gives them two seconds, in which one that ends may not even have run. It also knows
+// whether the race detector runs, how many tests wait at once, and how often one repeats.
 package leaktest
 
 import (

@@ -31,7 +31,7 @@
 //	| 4: what belongs to a turn ends with it          | State.Step, Withdraw |
 //	| 5: a successor claims what is left              | Claim               |
 //	| 6: to look is not to take                       | Deliver             |
-//	| 7: only a person's act is a person's choice     | Ends, Cancelled     |
+//	| 7: only a person's act is a person's choice     | Ends, Outcome       |
 package life
 
 import (
@@ -181,7 +181,7 @@ func (Elsewhere) Unwrap() error { return ErrSettled }
 // interrupted. WithAnother is that outcome, which is nobody's choice.
 var (
 	ErrWithAnother = fmt.Errorf("another request was dismissed: %w", convert.ErrCancelled)
-	WithAnother    = convert.Outcome{Status: convert.Cancelled, Reason: "Withdrawn: another question was cancelled"}
+	WithAnother    = convert.Outcome{Status: convert.Withdrawn, Reason: "Withdrawn: another question was cancelled"}
 )
 
 // Along is why an asking goes that no person was shown, along with what a person
@@ -193,19 +193,18 @@ func (a Along) Error() string { return a.With.Error() }
 // Unwrap returns what it goes along with.
 func (a Along) Unwrap() error { return a.With }
 
-// Cancelled is the outcome of an asking that goes for a reason which has a person's
-// cancel in it, or for none; false for any other reason. Only what a person saw has
-// the words of a person's choice.
-func Cancelled(why error) (o convert.Outcome, ok bool) {
+// Outcome is that of an asking which goes for a reason that has a person's cancel in it,
+// or for none; false for any other reason. Only what a person saw is what they cancelled.
+func Outcome(why error) (o convert.Outcome, ok bool) {
 	var along Along
-	o = convert.Outcome{Status: convert.Cancelled}
+	o = convert.Outcome{Status: convert.Withdrawn}
 	switch {
 	case errors.Is(why, ErrWithAnother):
 		return WithAnother, true
 	case errors.As(why, &along):
 		o.Reason = "Withdrawn: " + along.Error()
 	case errors.Is(why, convert.ErrCancelled):
-		o.Reason = convert.CancelMessage
+		o = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 	case why == context.Canceled:
 		o.Reason = "The question was withdrawn"
 	default:
@@ -214,14 +213,25 @@ func Cancelled(why error) (o convert.Outcome, ok bool) {
 	return o, true
 }
 
-// Ends says what an outcome is to an asking. A person's act, whoever that is,
-// settles it; anything else withdraws it, and is never told as a person's choice.
-func Ends(o convert.Outcome, by string) Event {
-	switch o.Status {
-	case convert.Answered, convert.Declined, convert.Cancelled:
-		if by != "" {
-			return Settle
-		}
+// Ends says what an outcome is to an asking. A person's act settles it; anything else
+// withdraws it, and is never told as a person's choice.
+func Ends(s convert.Status) Event {
+	if s.ByPerson() {
+		return Settle
 	}
 	return Withdraw
+}
+
+// StatusOf reads a status as it is kept and sent, with the name of who did it. Before
+// there was a word for it, what was withdrawn was cancelled by nobody.
+func StatusOf(word, by string) (s convert.Status, ok bool) {
+	for s = convert.Answered; s.String() != word; s++ {
+		if s == convert.Withdrawn {
+			return 0, false
+		}
+	}
+	if by == "" && (s == convert.Cancelled || s == convert.Declined) {
+		s = convert.Withdrawn
+	}
+	return s, true
 }

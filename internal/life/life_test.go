@@ -140,6 +140,19 @@ func words(texts ...string) life.Words {
 	return w
 }
 
+// The user has prompted between two askings if the later one is behind more prompts of one
+// process, or behind any of another.
+func TestRule5Epochs(t *testing.T) {
+	for _, c := range []struct {
+		process      string
+		asked, later int
+		past         bool
+	}{{"p", 0, 0, false}, {"p", 1, 1, false}, {"p", 1, 2, true}, {"p", 2, 0, false}, {"q", 5, 0, false}, {"q", 5, 1, true}, {"q", 0, 1, true}} {
+		require.Equal(t, c.past, life.Epoch{Process: "p", Prompts: c.asked}.Past(life.Epoch{Process: c.process, Prompts: c.later}), c)
+	}
+	require.Less(t, life.Prompt(), life.Prompt())
+}
+
 func TestRule5Claim(t *testing.T) {
 	left := life.Left{Session: "s1", ID: "a", Gone: true, Words: words("Which?", "Why?")}
 	by := life.Claimant{Session: "s1", ID: "b", Words: words("Which?", "Why?")}
@@ -156,7 +169,8 @@ func TestRule5Claim(t *testing.T) {
 		"its asker is there":      {func(_ *life.Claimant, l *life.Left) { l.Gone = false }, -1},
 		"another session":         {func(_ *life.Claimant, l *life.Left) { l.Session = "s2" }, -1},
 		"no session":              {func(c *life.Claimant, l *life.Left) { c.Session, l.Session = "", "" }, -1},
-		"the user has prompted":   {func(c *life.Claimant, _ *life.Left) { c.Prompted = true }, -1},
+		"the user has prompted":   {func(c *life.Claimant, _ *life.Left) { c.Prompts = 1 }, -1},
+		"and another process":     {func(_ *life.Claimant, l *life.Left) { l.Past = true }, -1},
 		"other words":             {func(c *life.Claimant, _ *life.Left) { c.Words = words("Which?", "Who?") }, -1},
 		"another order":           {func(c *life.Claimant, _ *life.Left) { c.Words = words("Why?", "Which?") }, -1},
 		"fewer":                   {func(c *life.Claimant, _ *life.Left) { c.Words = words("Which?") }, -1},
@@ -241,11 +255,42 @@ func TestRule6Deliver(t *testing.T) {
 
 func TestRule7OnlyAPersonSettles(t *testing.T) {
 	for _, status := range []convert.Status{convert.Answered, convert.Declined, convert.Cancelled} {
-		require.Equal(t, life.Settle, life.Ends(convert.Outcome{Status: status}, "phone"))
-		require.Equal(t, life.Withdraw, life.Ends(convert.Outcome{Status: status}, ""))
+		require.Equal(t, life.Settle, life.Ends(status))
 	}
-	for _, status := range []convert.Status{convert.Failed, convert.Disconnected} {
-		require.Equal(t, life.Withdraw, life.Ends(convert.Outcome{Status: status}, "phone"))
+	for _, status := range []convert.Status{0, convert.Failed, convert.Disconnected, convert.Withdrawn} {
+		require.Equal(t, life.Withdraw, life.Ends(status))
+	}
+}
+
+// A status is read as it was written, also by a version that had no word for what was
+// withdrawn: that was cancelled by nobody.
+func TestRule7StatusAsItIsKept(t *testing.T) {
+	for _, row := range []struct {
+		word, by string
+		want     convert.Status
+	}{
+		{"answered", "Ann", convert.Answered},
+		{"answered", "", convert.Answered},
+		{"declined", "Ann", convert.Declined},
+		{"declined", "", convert.Withdrawn},
+		{"cancelled", "Ann", convert.Cancelled},
+		{"cancelled", "", convert.Withdrawn},
+		{"disconnected", "", convert.Disconnected},
+		{"failed", "", convert.Failed},
+		{"withdrawn", "", convert.Withdrawn},
+	} {
+		got, ok := life.StatusOf(row.word, row.by)
+		require.True(t, ok, row)
+		require.Equal(t, row.want, got, row)
+	}
+	for s := convert.Answered; s <= convert.Withdrawn; s++ {
+		got, ok := life.StatusOf(s.String(), "Ann")
+		require.True(t, ok)
+		require.Equal(t, s, got, "what is written is read")
+	}
+	for _, word := range []string{"", "unknown", "Cancelled"} {
+		_, ok := life.StatusOf(word, "Ann")
+		require.False(t, ok, word)
 	}
 }
 
@@ -254,7 +299,7 @@ func TestRule1NamesThatLast(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "s", "1", "s1", "session-17", "main", "session_000001", "default"} {
 		require.False(t, life.Lasting(name), name)
 	}
-	for _, name := range []string{"0b9c7a3e-6d1f-4f50-9a51-2a9d5c1b7e10", "20261116-1312", "session-1234567", "ses_4f9aB2c", "s1 of build", "aaaaaaaaaaaaaaaa"} {
+	for _, name := range []string{"0b9c7a3e-6d1f-4f50-9a51-2a9d5c1b7e10", "20261116-1312", "session-1234567", "ses_4f9aB2c", "s1 of build", "aaaaaaaaaaaaaaaa", "my-project-session"} {
 		require.True(t, life.Lasting(name), name)
 	}
 }
@@ -262,19 +307,20 @@ func TestRule1NamesThatLast(t *testing.T) {
 // Only what a person was shown is told as what they cancelled.
 func TestRule7OnlyWhatWasShownIsCancelled(t *testing.T) {
 	cancelled := fmt.Errorf("the turn was cancelled: %w", convert.ErrCancelled)
+	o, ok := life.Outcome(cancelled)
+	require.True(t, ok)
+	require.Equal(t, convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, o)
 	for want, why := range map[string]error{
-		convert.CancelMessage:             cancelled,
 		"Withdrawn: " + cancelled.Error(): life.Along{With: cancelled},
 		life.WithAnother.Reason:           life.Along{With: life.ErrWithAnother},
 		"The question was withdrawn":      context.Canceled,
 	} {
-		o, ok := life.Cancelled(why)
+		o, ok := life.Outcome(why)
 		require.True(t, ok)
-		require.Equal(t, convert.Outcome{Status: convert.Cancelled, Reason: want}, o)
-		require.Equal(t, want == convert.CancelMessage, o.Reason == convert.CancelMessage)
+		require.Equal(t, convert.Outcome{Status: convert.Withdrawn, Reason: want}, o)
 	}
 	for _, why := range []error{nil, life.ErrGone, convert.ErrDisconnected, fmt.Errorf("writing: %w", context.Canceled)} {
-		_, ok := life.Cancelled(why)
+		_, ok := life.Outcome(why)
 		require.False(t, ok, why)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,8 +14,8 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/filelock"
 	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Asker is who asks in files: a process, or one that plays several. What it has
@@ -24,7 +25,7 @@ type Asker struct {
 	store *Store
 	agent string
 
-	mu    sync.Mutex
+	mu    sync.Mutex          // only step takes it
 	held  map[string]*os.File // by id: a lock that ends with the process
 	using map[string]bool     // the ids of what is being handed over
 }
@@ -34,12 +35,19 @@ func (s *Store) Asker(agent string) *Asker {
 	return &Asker{store: s, agent: agent, held: map[string]*os.File{}, using: map[string]bool{}}
 }
 
-// Close ends the asker. What it has asked and not taken waits for a successor.
-func (a *Asker) Close() {
+// step has what the asker holds for one function at a time.
+func (a *Asker) step(f func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for id := range a.held {
-		a.let(id)
+	f()
+}
+
+// Close ends the asker. What it has asked and not taken waits for a successor.
+func (a *Asker) Close() {
+	var all []string
+	a.step(func() { all = slices.Collect(maps.Keys(a.held)) })
+	for _, id := range all {
+		a.release(id)
 	}
 }
 
@@ -51,12 +59,10 @@ func (r *records) alive(id string) string { return filepath.Join(r.dir, id+alive
 // hold makes the asker the one that a question has, unless another has it. The
 // folder is locked.
 func (a *Asker) hold(d *dir, id string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	for {
 		f, err := os.OpenFile(d.records.alive(id), os.O_CREATE|os.O_RDWR, 0o600)
 		if err == nil {
-			err = filelock.Try(f)
+			err = proc.TryLock(f)
 		}
 		if err != nil {
 			if f != nil {
@@ -67,26 +73,22 @@ func (a *Asker) hold(d *dir, id string) error {
 		locked, err := f.Stat()
 		named, gone := os.Stat(f.Name())
 		if err == nil && gone == nil && os.SameFile(locked, named) {
-			a.held[id] = f
+			a.step(func() { a.held[id] = f })
 			return nil
 		}
 		_ = f.Close() // the one before has just removed it
 	}
 }
 
-// let gives a question up. mu is held.
-func (a *Asker) let(id string) {
-	if f := a.held[id]; f != nil {
-		_ = os.Remove(f.Name()) // before others can lock it
-		_ = f.Close()
-		delete(a.held, id)
-	}
-}
-
+// release gives a question up.
 func (a *Asker) release(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.let(id)
+	a.step(func() {
+		if f := a.held[id]; f != nil {
+			_ = os.Remove(f.Name()) // before others can lock it
+			_ = f.Close()
+			delete(a.held, id)
+		}
+	})
 }
 
 // gone reports whether nobody has a question any more. The folder is locked:
@@ -97,7 +99,7 @@ func (d *dir) gone(id string) bool {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	defer f.Close()
-	return filelock.Try(f) == nil
+	return proc.TryLock(f) == nil
 }
 
 // Post writes the questions of a call into a new file. sessions are the names by
@@ -181,7 +183,9 @@ func (a *Asker) Claim(c convert.Call, sessions ...string) (*File, error) {
 	})
 }
 
-// claimant is a call as a claim sees it. Its questions are as a record has them.
+// claimant is a call as a claim sees it. Its questions are as a record has them. Whoever asks
+// with files sees no prompts: what was left is that of the session's next process, until
+// [Asker.Forget].
 func claimant(c convert.Call, session string) life.Claimant {
 	return life.Claimant{Session: session, Words: life.Words{Kind: "question", Questions: asKept(c.Questions)}}
 }
@@ -271,18 +275,12 @@ type kept struct {
 
 // Hold implements [life.Kept].
 func (k *kept) Hold() (release func(), err error) {
-	k.mu.Lock()
-	busy := k.using[k.file.ID]
-	k.using[k.file.ID] = true
-	k.mu.Unlock()
+	busy := false
+	k.step(func() { busy, k.using[k.file.ID] = k.using[k.file.ID], true })
 	if busy {
 		return nil, life.ErrTaken
 	}
-	release = func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		delete(k.using, k.file.ID)
-	}
+	release = func() { k.step(func() { delete(k.using, k.file.ID) }) }
 	err = k.own(func(*dir, *record) error { return nil })
 	if err != nil {
 		release()
@@ -335,10 +333,9 @@ func (k *kept) own(do func(*dir, *record) error) error {
 	return do(d, rec)
 }
 
-func (a *Asker) holds(id string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.held[id] != nil
+func (a *Asker) holds(id string) (holds bool) {
+	a.step(func() { holds = a.held[id] != nil })
+	return holds
 }
 
 // Withdraw removes a file that nobody has begun to answer. One that somebody has

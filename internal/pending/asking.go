@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -31,21 +32,33 @@ type Asking struct {
 	done     chan struct{} // closed when it is settled
 	atHub    bool
 
-	mu      sync.Mutex
-	file    *File
-	inFile  bool // its file has the outcome
-	here    bool // it was given at the terminal
+	file    atomic.Pointer[File]
+	mu      sync.Mutex // only step takes it
+	inFile  bool       // its file has the outcome
+	here    bool       // it was given at the terminal
 	settled bool
 	desk.Settlement
 }
 
 var _ adapter.Asking = (*Asking)(nil)
 
-// File is where the questions wait; nil if they do in no file.
-func (a *Asking) File() *File {
+// step has the outcome for one function at a time, which may wait for the file: the
+// first outcome is the first in both.
+func (a *Asking) step(f func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.file
+	f()
+}
+
+// File is where the questions wait; nil if they do in no file.
+func (a *Asking) File() *File { return a.file.Load() }
+
+// waitsIn has the questions wait in a file.
+func (a *Asking) waitsIn(f *File) {
+	if f != nil {
+		a.id = f.ID
+		a.file.Store(f)
+	}
 }
 
 // Ready reports whether Wait will not have to wait.
@@ -85,9 +98,7 @@ func (a *Asking) claim(sessions []string) {
 	case f == nil, a.chain.opts.Leave && a.chain.opts.Given == nil:
 		a.err = err
 	}
-	if f != nil {
-		a.file, a.id = f, f.ID
-	}
+	a.waitsIn(f)
 }
 
 // post has the questions wait in a file.
@@ -96,11 +107,8 @@ func (a *Asking) post() {
 		return
 	}
 	f, err := a.chain.asker.post(a.item.Agent, a.call, a.sessions)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.file, a.err = f, err; f != nil {
-		a.id = f.ID
-	}
+	a.err = err
+	a.waitsIn(f)
 }
 
 // postAgain has the questions wait in a file again, which somebody removed without
@@ -110,9 +118,7 @@ func (a *Asking) postAgain(f *File) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	a.file = now
-	a.mu.Unlock()
+	a.file.Store(now)
 	a.chain.say("%s was removed: the question waits in %s; acp-bridge questions clear %s dismisses it",
 		clean.Line(f.Path), clean.Line(now.Path), now.ID)
 	return now, nil
@@ -126,7 +132,7 @@ func (a *Asking) Wait() (convert.Outcome, error) {
 	case a.given.Status != 0:
 		a.settle(a.given, a.chain.opts.Me, a.chain.opts.GivenBy)
 	case a.Ready():
-		a.settleFrom(a.file)
+		a.settleFrom(a.File())
 	default:
 		a.live()
 	}
@@ -146,8 +152,8 @@ func (a *Asking) end() (convert.Outcome, error) {
 	}
 	if !a.stays() {
 		a.withdraw()
-	} else if a.file != nil { // it may have been answered this moment
-		if now, err := a.chain.opts.Store.Open(a.file.Path); err == nil && now.ID == a.id && now.Settled() && now.Foreign == nil {
+	} else if f := a.File(); f != nil { // it may have been answered this moment
+		if now, err := a.chain.opts.Store.Open(f.Path); err == nil && now.ID == a.id && now.Settled() && now.Foreign == nil {
 			a.settleFrom(now)
 		}
 	}
@@ -156,16 +162,17 @@ func (a *Asking) end() (convert.Outcome, error) {
 
 // stays reports whether a call that has no outcome is left open for a successor.
 func (a *Asking) stays() bool {
-	return len(a.sessions) > 0 && !errors.Is(context.Cause(a.ctx), adapter.ErrWithdrawn)
+	return len(a.sessions) > 0 && !errors.Is(context.Cause(a.ctx), convert.ErrWithdrawn)
 }
 
 // withdraw takes the questions out of their file. What a person has answered this
 // moment counts.
 func (a *Asking) withdraw() {
-	if a.file == nil {
+	f := a.File()
+	if f == nil {
 		return
 	}
-	now, err := a.chain.asker.Withdraw(a.file)
+	now, err := a.chain.asker.Withdraw(f)
 	switch {
 	case err != nil && !errors.Is(err, ErrGone):
 		a.chain.say("the question stays in its file: %s", clean.Line(err.Error()))
@@ -178,36 +185,37 @@ func (a *Asking) withdraw() {
 // that stands, which is the first.
 func (a *Asking) Settle(o convert.Outcome, by string) convert.Outcome {
 	a.settle(o, by, by)
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	return a.Outcome
 }
 
 func (a *Asking) isSettled() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.settled
+	select {
+	case <-a.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // settle gives the call its outcome, and writes it into the file, so that nobody
 // else settles it there. It returns false if somebody was faster: that stands,
 // and the person is told what came of theirs.
-func (a *Asking) settle(o convert.Outcome, by, what string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.settled {
-		return false
-	}
-	first, written := a.write(o, by)
-	if first == nil {
-		a.finishLocked(desk.Settlement{Outcome: o, By: by, At: time.Now()}, written)
-		return true
-	}
-	if what != "" && chosen(o) {
-		a.chain.say("%s is not used: %s: %s", what, clean.Line(a.file.Path), clean.Line(first.SettledError().Error()))
-	}
-	a.finishLocked(first.settlement(), true)
-	return false
+func (a *Asking) settle(o convert.Outcome, by, what string) (won bool) {
+	a.step(func() {
+		if a.settled {
+			return
+		}
+		first, written := a.write(o, by)
+		if won = first == nil; won {
+			a.become(desk.Settlement{Outcome: o, By: by, At: time.Now()}, written)
+			return
+		}
+		if what != "" && o.Status.ByPerson() {
+			a.chain.say("%s is not used: %s: %s", what, clean.Line(first.Path), clean.Line(first.SettledError().Error()))
+		}
+		a.become(first.settlement(), true)
+	})
+	return won
 }
 
 // settleFrom gives the call the outcome that its file has.
@@ -215,15 +223,15 @@ func (a *Asking) settleFrom(f *File) { a.finish(f.settlement()) }
 
 // finish gives the call an outcome that came by its file.
 func (a *Asking) finish(s desk.Settlement) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.settled {
-		a.finishLocked(s, true)
-	}
+	a.step(func() {
+		if !a.settled {
+			a.become(s, true)
+		}
+	})
 }
 
-// finishLocked is called with mu held, once.
-func (a *Asking) finishLocked(s desk.Settlement, inFile bool) {
+// become gives the call an outcome, once, in a step.
+func (a *Asking) become(s desk.Settlement, inFile bool) {
 	a.Settlement, a.inFile, a.settled = s, inFile, true
 	close(a.done)
 }
@@ -231,12 +239,13 @@ func (a *Asking) finishLocked(s desk.Settlement, inFile bool) {
 // write writes a person's choice into the file. first is the file if somebody has
 // settled it before. What somebody has begun to answer is not dismissed.
 func (a *Asking) write(o convert.Outcome, by string) (first *File, written bool) {
-	if a.file == nil || !chosen(o) {
+	f := a.File()
+	if f == nil || !o.Status.ByPerson() {
 		return nil, false
 	}
 	store := a.chain.opts.Store
 	for {
-		now, err := store.Open(a.file.Path)
+		now, err := store.Open(f.Path)
 		switch {
 		case err != nil || now.ID != a.id || now.Foreign != nil || errors.Is(now.Err, ErrDamaged): // it is gone, or of no use
 			return nil, false
@@ -261,10 +270,11 @@ func (a *Asking) write(o convert.Outcome, by string) (first *File, written bool)
 // Deliver implements [adapter.Asking]. If a person has removed the file since, with
 // [Store.Remove], use is not called and the error matches [convert.ErrCancelled].
 func (a *Asking) Deliver(use func() error) error {
-	if a.file == nil || !a.settled || !a.inFile && a.Outcome.Status != convert.Answered {
+	f := a.File()
+	if f == nil || !a.settled || !a.inFile && a.Outcome.Status != convert.Answered {
 		return a.used(use())
 	}
-	switch err := a.chain.asker.Deliver(a.file, use); {
+	switch err := a.chain.asker.Deliver(f, use); {
 	case errors.Is(err, life.ErrNotKept):
 		a.chain.say("%s", clean.Line(err.Error()))
 		return a.used(nil)

@@ -57,7 +57,7 @@ type Chain struct {
 	desk  desk.Desk
 	link  *hublink.Link // nil without a hub
 
-	mu    sync.Mutex
+	mu    sync.Mutex              // only step takes it
 	tail  chan struct{}           // closed when the last in line has left the terminal
 	heard map[string]chan<- error // by the id at the hub
 }
@@ -66,7 +66,7 @@ var _ adapter.Poster = (*Chain)(nil)
 
 // New makes a chain. It must be closed.
 func New(o Options) *Chain {
-	ch := &Chain{opts: o, heard: map[string]chan<- error{}}
+	ch := &Chain{opts: o, tail: closed, heard: map[string]chan<- error{}}
 	if ch.opts.Say == nil {
 		ch.opts.Say = func(string) {}
 	}
@@ -133,7 +133,7 @@ func (ch *Chain) Begin(ctx context.Context, c convert.Call) *Asking {
 	switch {
 	case ch.opts.Given != nil:
 		a.given, a.err = ch.opts.Given(c)
-	case a.err == nil && a.file == nil && (ch.opts.Terminal == nil || ch.link != nil):
+	case a.err == nil && a.File() == nil && (ch.opts.Terminal == nil || ch.link != nil):
 		if a.post(); a.err != nil && ch.link != nil { // there is another place for it
 			ch.say("%s", clean.Line(a.err.Error()))
 			a.err = nil
@@ -181,16 +181,18 @@ func (ch *Chain) begin(ctx context.Context, kind desk.Kind, c convert.Call) *Ask
 	return a
 }
 
+// step has what the calls share for one function at a time.
+func (ch *Chain) step(f func()) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	f()
+}
+
 // line gives a call its turn at the terminal, which it has until it leaves.
 func (ch *Chain) line() (turn <-chan struct{}, leave func()) {
 	mine := make(chan struct{})
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	before := ch.tail
-	ch.tail = mine
-	if before == nil {
-		before = closed
-	}
+	var before chan struct{}
+	ch.step(func() { before, ch.tail = ch.tail, mine })
 	return before, sync.OnceFunc(func() {
 		select {
 		case <-before:
@@ -212,21 +214,21 @@ var closed = func() chan struct{} {
 
 // expect has the hub's word about a question go somewhere, or nowhere.
 func (ch *Chain) expect(id string, heard chan<- error) {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	if ch.heard[id] = heard; heard == nil {
-		delete(ch.heard, id)
-	}
+	ch.step(func() {
+		if ch.heard[id] = heard; heard == nil {
+			delete(ch.heard, id)
+		}
+	})
 }
 
 // hear is told by the link whether the hub has a question.
 func (ch *Chain) hear(e desk.Entry, err error) {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	if heard := ch.heard[e.Call.ID]; heard != nil {
-		heard <- err // has room for one
-		delete(ch.heard, e.Call.ID)
-	}
+	ch.step(func() {
+		if heard := ch.heard[e.Call.ID]; heard != nil {
+			heard <- err // has room for one
+			delete(ch.heard, e.Call.ID)
+		}
+	})
 }
 
 // who asks, for people.

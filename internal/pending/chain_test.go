@@ -21,6 +21,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 // newChain asks in the files of a store, quickly.
@@ -170,7 +171,7 @@ func TestTerminalInOrder(t *testing.T) {
 		all = append(all, waitFor(ch.Begin(in, convert.Call{Questions: []convert.Question{{Text: text}}})))
 	}
 	require.Equal(t, "One?", <-p.asked)
-	cancel(adapter.ErrWithdrawn)
+	cancel(convert.ErrWithdrawn)
 	require.Error(t, (<-all[1]).err)
 	require.Empty(t, p.asked)
 	p.says <- convert.Answer{Text: "a"}
@@ -193,8 +194,8 @@ func TestWithdrawnOrLeft(t *testing.T) {
 	}{
 		"the process ends, a session":     {[]string{again}, stop, false, 1},
 		"the process ends, no session":    {nil, stop, false, 0},
-		"withdrawn":                       {[]string{again}, adapter.ErrWithdrawn, false, 0},
-		"withdrawn, but begun to answer":  {[]string{again}, adapter.ErrWithdrawn, true, 1},
+		"withdrawn":                       {[]string{again}, convert.ErrWithdrawn, false, 0},
+		"withdrawn, but begun to answer":  {[]string{again}, convert.ErrWithdrawn, true, 1},
 		"no session, but begun to answer": {nil, stop, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +268,7 @@ func TestDescribed(t *testing.T) {
 	}
 	s := newStore(t)
 	var told atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(watchtest.Proves("token", func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte(other.Questions[0].Text)) {
 			told.Add(1)
 		}
@@ -299,7 +300,7 @@ func TestDescribed(t *testing.T) {
 // hubAt is a hub that replies with a status, or is not there.
 func hubAt(t *testing.T, status int) *hublink.Options {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	server := httptest.NewServer(watchtest.Proves("token", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	t.Cleanup(server.Close)
 	if status == 0 {
 		server.Close()
@@ -388,7 +389,7 @@ func TestClaimedAtTheHub(t *testing.T) {
 			s := newStore(t)
 			run := func(session string) string {
 				asked := make(chan string, 100)
-				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				server := httptest.NewServer(watchtest.Proves("token", func(w http.ResponseWriter, r *http.Request) {
 					var a hublink.Asking
 					if json.NewDecoder(r.Body).Decode(&a) == nil && a.Call.ID != "" {
 						asked <- r.URL.Path + " " + a.Call.ID

@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 // clean is what git clean -fdx does with the files of a store.
@@ -136,7 +137,7 @@ func TestACleanedFileEndsNothingElsewhere(t *testing.T) {
 				case <-r.Context().Done():
 				}
 			})
-			server := httptest.NewServer(mux)
+			server := httptest.NewServer(watchtest.Proves("token", mux.ServeHTTP))
 			t.Cleanup(server.Close)
 			t.Cleanup(answer)
 			u, err := url.Parse(server.URL)

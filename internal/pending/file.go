@@ -18,7 +18,7 @@ var (
 	// ErrAnswer means that an answer in a file does not fit its question.
 	ErrAnswer = errors.New("an answer cannot be used")
 	// ErrNotFound means that no file has the questions that were looked for.
-	ErrNotFound = errors.New("no such open questions")
+	ErrNotFound = errors.New("no open question")
 	// ErrAmbiguous means that several files fit.
 	ErrAmbiguous = errors.New("several questions are open")
 	// ErrForeign means that answers in a file do not count: it was not posted by

@@ -155,7 +155,7 @@ func (a *Asking) onTerminal(ctx context.Context, on *surfaces) {
 	case errors.Is(err, ErrNobody) && ctx.Err() == nil:
 		close(on.nobody)
 		return
-	case chosen(o):
+	case o.Status.ByPerson():
 		a.here = a.settle(o, a.chain.opts.Me, "what was chosen here")
 	default:
 		a.fail(o)
@@ -165,17 +165,11 @@ func (a *Asking) onTerminal(ctx context.Context, on *surfaces) {
 
 // fail notes an outcome that is no person's act.
 func (a *Asking) fail(o convert.Outcome) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.settled {
-		a.Settlement = desk.Settlement{Outcome: o, At: time.Now()}
-	}
-}
-
-// chosen reports whether an outcome is the choice of a person.
-func chosen(o convert.Outcome) bool {
-	return o.Status == convert.Answered || o.Status == convert.Declined ||
-		o.Status == convert.Cancelled && o.Reason == convert.CancelMessage
+	a.step(func() {
+		if !a.settled {
+			a.Settlement = desk.Settlement{Outcome: o, At: time.Now()}
+		}
+	})
 }
 
 // putToHub asks at the hub, too, until end is called: then the hub is told how
@@ -184,12 +178,7 @@ func (a *Asking) putToHub(ctx context.Context, running *sync.WaitGroup, on *surf
 	ch, c, it := a.chain, a.callAtHub(), a.item
 	it.Call.Session, it.Call.ID = c.Session, c.ID
 	ch.expect(c.ID, on.heard)
-	ticket, err := ch.desk.Post(ctx, it)
-	if err != nil {
-		ch.expect(c.ID, nil)
-		on.heard <- err
-		return func() {}
-	}
+	ticket := ch.desk.Post(ctx, it)
 	running.Go(func() {
 		<-ticket.Context().Done()
 		if errors.Is(context.Cause(ticket.Context()), desk.ErrSettled) {
@@ -209,7 +198,7 @@ func (a *Asking) putToHub(ctx context.Context, running *sync.WaitGroup, on *surf
 
 // endedAtHub takes the outcome that a ticket has.
 func (a *Asking) endedAtHub(t *desk.Ticket) {
-	if o, _ := t.Settle(convert.Outcome{}, ""); chosen(o) {
+	if o, _ := t.Settle(convert.Outcome{}, ""); o.Status.ByPerson() {
 		a.settle(o, hubName, "what was said at the hub")
 	} else {
 		a.fail(o)
@@ -219,15 +208,13 @@ func (a *Asking) endedAtHub(t *desk.Ticket) {
 // forHub is what the hub is told at the end: the outcome, that the question was
 // withdrawn, or that its asker is gone and it stays open.
 func (a *Asking) forHub() (o convert.Outcome, by string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	switch {
-	case a.settled:
+	case a.isSettled():
 		return a.Outcome, a.By
 	case a.stays():
 		return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}, ""
 	}
-	return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}, ""
+	return convert.Outcome{Status: convert.Withdrawn, Reason: "The question was withdrawn"}, ""
 }
 
 // hubName says who gave an answer that came from the hub.
@@ -236,14 +223,15 @@ const hubName = "the hub"
 // callAtHub is the call with the names that it has at the hub: that of its file, and
 // the session in which it was asked first, if no other can have that name. By these
 // a successor that has claimed the file finds it there, too, whatever its own session
-// is called.
+// is called. Without a file it finds it by its session and its words, see [life.Claim].
 func (a *Asking) callAtHub() convert.Call {
 	c := a.call
 	c.ID = a.id + "-call"
-	if a.file != nil {
-		c.Session = a.file.Session
+	f := a.File()
+	if f != nil {
+		c.Session = f.Session
 	}
-	if c.Session == "" || a.file != nil && !life.Lasting(c.Session) {
+	if c.Session == "" || f != nil && !life.Lasting(c.Session) {
 		c.Session = a.id + "-run"
 	}
 	return c

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/internal/filelock"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 const (
@@ -50,7 +50,7 @@ func (d *dir) take(name string) (*os.File, error) {
 		return nil, fmt.Errorf("%s cannot be locked: %w", d.name, err)
 	}
 	for since, taken := time.Now(), takenAt(f); ; time.Sleep(lockInterval) {
-		if err = filelock.Try(f); err == nil {
+		if err = proc.TryLock(f); err == nil {
 			now := time.Now()
 			_ = os.Chtimes(path, now, now)
 			return f, nil
@@ -58,7 +58,7 @@ func (d *dir) take(name string) (*os.File, error) {
 		if now := takenAt(f); !now.Equal(taken) {
 			since, taken = time.Now(), now
 		}
-		if !errors.Is(err, filelock.ErrLocked) || time.Since(since) > lockPatience {
+		if !errors.Is(err, proc.ErrLocked) || time.Since(since) > lockPatience {
 			_ = f.Close()
 			return nil, fmt.Errorf("%s cannot be locked: %s: %w", d.name, path, err)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/internal/filelock"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // holder plays other programs that have a store's lock.
@@ -24,7 +24,7 @@ func holder(t *testing.T, s *pending.Store) *os.File {
 	require.Len(t, found, 1)
 	f, err := os.OpenFile(found[0], os.O_RDWR, 0)
 	require.NoError(t, err)
-	require.NoError(t, filelock.Try(f))
+	require.NoError(t, proc.TryLock(f))
 	return f
 }
 
@@ -58,7 +58,7 @@ func TestAHolderIsStopped(t *testing.T) {
 		f := holder(t, s)
 		defer f.Close()
 		_, err := post(s, other)
-		require.ErrorIs(t, err, filelock.ErrLocked)
+		require.ErrorIs(t, err, proc.ErrLocked)
 		require.ErrorContains(t, err, f.Name())
 	})
 }

@@ -129,6 +129,11 @@ func (d *document) read(questions []convert.Question) ([]convert.Answer, error) 
 		if !same(d.questions[i].Text, questions[i].Text) {
 			return nil, fmt.Errorf("%w: question %d is not the one that was asked: %q", ErrAnswer, i+1, d.questions[i].Text)
 		}
+		if !slices.EqualFunc(d.questions[i].Options, questions[i].Options, func(a, b convert.Option) bool {
+			return same(a.Label, b.Label) && same(a.Description, b.Description)
+		}) {
+			return nil, fmt.Errorf("%w: the options of question %d are not those that were asked, in that order", ErrAnswer, i+1)
+		}
 		a, err := convert.ReadAnswer(c, i, []byte(s.raw))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrAnswer, err)

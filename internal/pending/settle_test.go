@@ -20,6 +20,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 // What stands in the file was first, also if nobody has looked at it yet: whoever comes
@@ -79,7 +80,7 @@ func TestUsedIsToldWhenItIsUsed(t *testing.T) {
 					told <- struct{}{}
 				}
 			})
-			server := httptest.NewServer(mux)
+			server := httptest.NewServer(watchtest.Proves("token", mux.ServeHTTP))
 			t.Cleanup(server.Close)
 			u, err := url.Parse(server.URL)
 			require.NoError(t, err)
@@ -126,7 +127,7 @@ func TestUsedIsToldOfOneCall(t *testing.T) {
 			}
 		}
 	})
-	server := httptest.NewServer(mux)
+	server := httptest.NewServer(watchtest.Proves("token", mux.ServeHTTP))
 	t.Cleanup(server.Close)
 	u, err := url.Parse(server.URL)
 	require.NoError(t, err)

@@ -81,9 +81,13 @@ func (s *Store) List() ([]*File, error) {
 	return files, nil
 }
 
+// leastName is how many letters of an id name it. Fewer may be those of another, which
+// was answered a moment ago.
+const leastName = 8
+
 // Open returns the file with a path, or whose id begins with the given
-// letters; or, for an empty string, the only one that waits. A file that
-// cannot be used is returned with its Err set.
+// letters, of which there are enough; or, for an empty string, the only one that waits.
+// A file that cannot be used is returned with its Err set.
 func (s *Store) Open(name string) (*File, error) {
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, suffix) {
 		return s.openPath(name)
@@ -91,6 +95,9 @@ func (s *Store) Open(name string) (*File, error) {
 	files, err := s.List()
 	if err != nil {
 		return nil, err
+	}
+	if name != "" && len(name) < leastName {
+		return nil, fmt.Errorf("%w: %q is too short: at least %d letters of an id are its name", ErrNotFound, name, leastName)
 	}
 	var found []*File
 	for _, f := range files {
@@ -106,7 +113,7 @@ func (s *Store) Open(name string) (*File, error) {
 	case name == "":
 		return nil, errors.New("no open questions")
 	}
-	return nil, fmt.Errorf("%w: %q", ErrNotFound, name)
+	return nil, fmt.Errorf("%w %q", ErrNotFound, name)
 }
 
 func nameAll(files []*File) string {

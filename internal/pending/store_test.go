@@ -479,13 +479,39 @@ func TestOpen(t *testing.T) {
 	_, err = s.Open("")
 	require.ErrorIs(t, err, pending.ErrAmbiguous)
 	require.ErrorContains(t, err, first.ID)
-	f, err = s.Open(second.ID[:6])
+	_, err = s.Open(second.ID[:7])
+	require.ErrorIs(t, err, pending.ErrNotFound, "it may be how another begins")
+	f, err = s.Open(second.ID[:8])
 	require.NoError(t, err)
 	require.Equal(t, other.Questions, f.Questions)
-	for _, name := range []string{"0z", "no.json", "/no/such/file"} {
+	var others []string // no file of ours, and it may be changed or removed
+	for _, name := range []string{"package.json", "pending-questions.txt"} {
+		others = append(others, filepath.Join(filepath.Dir(first.Path), name))
+		require.NoError(t, os.WriteFile(others[len(others)-1], []byte("{}"), 0o600))
+	}
+	all, err = s.List()
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	for _, name := range append(others, "0z", "no.json", "/no/such/file") {
 		_, err = s.Open(name)
 		require.ErrorIs(t, err, pending.ErrNotFound)
 		require.ErrorContains(t, err, fmt.Sprintf("%q", name))
+	}
+}
+
+// A number is the place of an option as the person saw it: in a file whose options were
+// put into another order, or described in another way, it is no answer.
+func TestReordered(t *testing.T) {
+	for _, swap := range [][]string{{`"No"`, `"Yes"`, `"Yes"`, `"No"`}, {"keeps it", "removes it", "removes it", "keeps it"}, {`"removes it"`, `""`}} {
+		s := newStore(t)
+		f, err := post(s, convert.Call{ID: "r", Questions: []convert.Question{{Text: "Delete it?", Options: []convert.Option{{Label: "No", Description: "keeps it"}, {Label: "Yes", Description: "removes it"}}}}})
+		require.NoError(t, err)
+		text := strings.NewReplacer(append(swap, `"answer": null`, `"answer": 1`)...).Replace(read(t, f.Path))
+		require.NoError(t, os.WriteFile(f.Path, []byte(text), 0o600))
+		f, err = s.Open(f.ID)
+		require.NoError(t, err)
+		require.ErrorContains(t, f.Err, "the options of question 1 are not those that were asked, in that order")
+		require.Empty(t, f.Answers)
 	}
 }
 

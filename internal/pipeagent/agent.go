@@ -11,20 +11,20 @@ package pipeagent
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
-
-	acp "github.com/coder/acp-go-sdk"
+	"sync/atomic"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/scripted"
 )
 
 // Options say who asks. Command or Listener is needed, the rest is not.
@@ -66,12 +66,13 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 		o.Stderr = io.Discard
 	}
 	b := &backend{opts: o, log: o.Logger, opened: make(chan struct{})}
+	agent := &scripted.Agent{Word: "pipe", Name: "rpc", Version: o.Version, New: b.open}
 	inner, leave := context.WithCancelCause(ctx)
 	var guests sync.WaitGroup
 	if o.Listener != nil {
 		guests.Go(func() { b.listen(inner) })
 	}
-	err := editor.Serve(ctx, r, w, b, &editor.Options{
+	err := editor.Serve(ctx, r, w, agent, &editor.Options{
 		First: o.First, Guard: o.Guard, Desk: o.Desk, Logger: o.Logger, Trace: o.Trace,
 	})
 	// What was open has its outcome by now: whoever asked is told before the
@@ -86,73 +87,50 @@ type backend struct {
 	opts Options
 	log  *slog.Logger
 
-	mu       sync.Mutex
-	serial   int
+	serial atomic.Int64
+
+	mu       sync.Mutex        // only step takes it
 	sessions []*editor.Session // the last opened is the last one
 	opened   chan struct{}     // closed, and made anew, when one is opened
 }
 
-// Initialize implements [editor.Backend].
-func (b *backend) Initialize(context.Context, acp.InitializeRequest, json.RawMessage) (any, error) {
-	return acp.InitializeResponse{
-		ProtocolVersion: acp.ProtocolVersionNumber,
-		AgentInfo:       &acp.Implementation{Name: "acp-bridge-rpc", Title: acp.Ptr("acp-bridge rpc"), Version: b.opts.Version},
-		AuthMethods:     []acp.AuthMethod{},
-	}, nil
-}
-
-// Open implements [editor.Backend].
-func (b *backend) Open(_ context.Context, o editor.Opening) (editor.Conversation, any, error) {
-	if o.Method != acp.AgentMethodSessionNew {
-		return nil, nil, acp.NewMethodNotFound(o.Method)
-	}
-	r, err := editor.Decode[acp.NewSessionRequest](o.Params)
-	if err != nil {
-		return nil, nil, err
-	}
-	id := b.name("pipe")
-	out := o.Session(id)
+// step has the state for one function at a time.
+func (b *backend) step(f func()) {
 	b.mu.Lock()
-	b.sessions = append(b.sessions, out)
-	close(b.opened)
-	b.opened = make(chan struct{})
-	b.mu.Unlock()
-	return &conversation{backend: b, out: out, dir: r.Cwd}, acp.NewSessionResponse{SessionId: acp.SessionId(id)}, nil
+	defer b.mu.Unlock()
+	f()
 }
 
-// OpensInOrder lets a person pipe requests in.
-func (b *backend) OpensInOrder() {}
-
-// Request implements [editor.Backend].
-func (b *backend) Request(_ context.Context, method string, _ json.RawMessage) (any, error) {
-	if method == acp.AgentMethodAuthenticate {
-		return acp.AuthenticateResponse{}, nil
-	}
-	return nil, acp.NewMethodNotFound(method)
+// open begins a session.
+func (b *backend) open(out *editor.Session, dir string) scripted.Turn {
+	b.step(func() {
+		b.sessions = append(b.sessions, out)
+		close(b.opened)
+		b.opened = make(chan struct{})
+	})
+	return (&conversation{backend: b, out: out, dir: dir}).play
 }
 
 // name makes an id that was not used before: requests may repeat theirs.
 func (b *backend) name(word string) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.serial++
-	return word + "_" + strconv.Itoa(b.serial)
+	return word + "_" + strconv.FormatInt(b.serial.Add(1), 10)
 }
 
 // newest waits for a session and returns the one that was opened last.
 func (b *backend) newest(ctx context.Context) (*editor.Session, error) {
 	for {
-		b.mu.Lock()
-		opened := b.opened
-		for n := len(b.sessions); n > 0; n = len(b.sessions) {
-			s := b.sessions[n-1]
-			if s.Context().Err() == nil {
-				b.mu.Unlock()
-				return s, nil
+		var opened chan struct{}
+		var newest *editor.Session
+		b.step(func() {
+			opened = b.opened
+			b.sessions = slices.DeleteFunc(b.sessions, func(s *editor.Session) bool { return s.Context().Err() != nil })
+			if n := len(b.sessions); n > 0 {
+				newest = b.sessions[n-1]
 			}
-			b.sessions = b.sessions[:n-1]
+		})
+		if newest != nil {
+			return newest, nil
 		}
-		b.mu.Unlock()
 		select {
 		case <-opened:
 		case <-ctx.Done():

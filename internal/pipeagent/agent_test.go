@@ -1,6 +1,7 @@
 package pipeagent_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,10 +20,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/pipe"
-	"github.com/acp-bridge/acp-bridge/convert"
+	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
-	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/pipeagent"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
@@ -39,9 +38,13 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
-var questions = []convert.Question{
-	{Text: "Which database?", Header: "Database", Options: []convert.Option{{Label: "PostgreSQL"}, {Label: "SQLite"}}},
-	{Text: "What name?"},
+// requests are what the agent asks. pi asks both questions in one request, Opal in two.
+var requests = map[string][]string{
+	"pi": {`{"type":"ask_user_request","requestId":"req-1","questions":[{"question":"Which database?","header":"Database","options":[{"label":"PostgreSQL"},{"label":"SQLite"}]},{"question":"What name?"}]}`},
+	"opal": {
+		`{"jsonrpc":"2.0","id":"req-1","method":"client/ask_user","params":{"session_id":"","question":"Which database?","choices":["PostgreSQL","SQLite"]}}`,
+		`{"jsonrpc":"2.0","id":"req-2","method":"client/ask_user","params":{"session_id":"","question":"What name?","choices":[]}}`,
+	},
 }
 
 func play(dialect, prompt string) int {
@@ -54,16 +57,25 @@ func play(dialect, prompt string) int {
 	case "hang":
 		select {}
 	}
-	asker := &pipe.Asker{In: os.Stdin, Out: os.Stdout, Dialect: dialect}
-	o, err := asker.Ask(context.Background(), convert.Call{Questions: questions})
-	if err != nil {
-		fmt.Println("no answer: " + err.Error())
-		return 0
-	}
-	for _, a := range o.Answers {
-		fmt.Println("got " + strings.Join(a.Items(), ", "))
+	in := bufio.NewScanner(os.Stdin)
+	for _, request := range requests[dialect] {
+		fmt.Println(request)
+		in.Scan()
+		for _, answer := range answersOf(in.Text()) {
+			fmt.Println("got " + answer)
+		}
 	}
 	return 0
+}
+
+// answersOf are the answers of a response, of pi's or of Opal's.
+func answersOf(response string) (answers []string) {
+	for _, path := range []string{"answers.#.answer", "result.answer"} {
+		for _, a := range gjson.Get(response, path).Array() {
+			answers = append(answers, a.String())
+		}
+	}
+	return answers
 }
 
 // client is an editor, played by the test.
@@ -247,45 +259,38 @@ func TestSocket(t *testing.T) {
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	require.NoError(t, err)
 	c, leave := serve(t, pipeagent.Options{Listener: l, First: adapter.Permission})
-	dial := func(dialect string) *pipe.Asker {
+	ask := func(request string) (response func() string) {
 		conn, err := net.Dial("unix", l.Addr().String())
 		require.NoError(t, err)
-		a := &pipe.Asker{In: conn, Out: conn, Dialect: dialect}
-		t.Cleanup(func() { a.Close() })
-		return a
+		t.Cleanup(func() { conn.Close() })
+		_, err = io.WriteString(conn, request+"\n")
+		require.NoError(t, err)
+		return func() string {
+			line, err := bufio.NewReader(conn).ReadString('\n')
+			require.NoError(t, err)
+			return line
+		}
 	}
-	type got struct {
-		o   convert.Outcome
-		err error
-	}
-	ask := func(a *pipe.Asker, text string) <-chan got {
-		done := make(chan got, 1)
-		go func() {
-			o, err := a.Ask(context.Background(), convert.Call{Questions: []convert.Question{{Text: text, Options: questions[0].Options}}})
-			done <- got{o, err}
-		}()
-		return done
-	}
-	early := ask(dial("pi"), "Early?")
+	early := ask(`{"type":"ask_user_request","requestId":"1","questions":[{"question":"Early?","options":["PostgreSQL","SQLite"]}]}`)
 	s := c.open()
 	r := <-c.requests
 	require.Equal(t, s, r.Get("sessionId").Str)
 	r.selects("SQLite")
-	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, (<-early).o.Answers)
+	require.Equal(t, "SQLite", gjson.Get(early(), "answers.0.selectedOption").Str)
 
 	require.Equal(t, ending{reason: "end_turn"}, <-c.prompt(s, "hi"))
 	c.says("Nothing runs here")
 
 	// The user dismisses one; an agent that goes takes its question along.
-	dismissed := ask(dial("opal"), "Dismissed?")
+	dismissed := ask(requests["opal"][0])
 	(<-c.requests).answer <- map[string]any{"outcome": map[string]any{"outcome": "cancelled"}}
-	require.ErrorIs(t, (<-dismissed).err, convert.ErrCancelled)
+	require.EqualValues(t, -32800, gjson.Get(dismissed(), "error.code").Int())
 
 	// The editor goes: every agent is told that it is gone.
-	open := ask(dial("pi"), "Open?")
+	open := ask(requests["pi"][0])
 	<-c.requests
 	leave()
-	require.ErrorIs(t, (<-open).err, convert.ErrDisconnected)
+	require.True(t, gjson.Get(open(), "connectionLost").Bool())
 }
 
 // A person can pipe everything in, one line after the other.
@@ -303,4 +308,34 @@ func TestPipedIn(t *testing.T) {
 	require.Contains(t, string(out), `"acp-bridge-rpc"`)
 	require.Contains(t, string(out), `"sessionId"`)
 	require.Equal(t, 2, strings.Count(string(out), "\n"))
+}
+
+// Of two questions side by side the first is dismissed. The second is another agent's, or
+// at least in no turn that this could end: it is asked, and nobody is told that the user
+// cancelled what they never saw.
+func TestDismissedBesideAnother(t *testing.T) {
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	require.NoError(t, err)
+	c, leave := serve(t, pipeagent.Options{Listener: l, First: adapter.Permission})
+	c.open()
+	agent, err := net.Dial("unix", l.Addr().String())
+	require.NoError(t, err)
+	defer agent.Close()
+	got := bufio.NewScanner(agent)
+	for _, id := range []string{"r1", "r2"} {
+		_, err = fmt.Fprintf(agent, `{"type":"ask_user_request","requestId":%q,"questions":[{"question":"%s?","options":["Yes","No"]}]}`+"\n", id, id)
+		require.NoError(t, err)
+	}
+	first := <-c.requests
+	require.Equal(t, "r1?", first.Get("toolCall.rawInput.question").Str)
+	first.answer <- map[string]any{"outcome": map[string]any{"outcome": "cancelled"}}
+	(<-c.requests).selects("Yes")
+	replies := map[string]gjson.Result{}
+	for len(replies) < 2 && got.Scan() {
+		r := gjson.Parse(strings.Clone(got.Text()))
+		replies[r.Get("requestId").Str] = r
+	}
+	require.True(t, replies["r1"].Get("cancelled").Bool(), replies)
+	require.Equal(t, "Yes", replies["r2"].Get("answers.0.answer").Str, replies)
+	leave()
 }

@@ -3,21 +3,15 @@ package pipeagent
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-
-	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/child"
-	"github.com/acp-bridge/acp-bridge/internal/typed"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // conversation runs the commands of one session, one for each prompt.
@@ -25,84 +19,6 @@ type conversation struct {
 	backend *backend
 	out     *editor.Session
 	dir     string
-	turns   sync.WaitGroup
-
-	mu     sync.Mutex
-	stop   context.CancelFunc // of the command that runs, nil if none does
-	killed bool
-	typed  typed.Reader // of Read, which is called for one prompt at a time
-}
-
-// Start implements [editor.Conversation].
-func (c *conversation) Start(context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.killed = false
-	return nil
-}
-
-// Read implements [editor.Conversation].
-func (c *conversation) Read(r acp.PromptRequest) (any, error) {
-	if text := c.typed.Read(r.Prompt).String(); text != "" {
-		return text, nil
-	}
-	return nil, nil
-}
-
-// Prompt implements [editor.Conversation].
-func (c *conversation) Prompt(id string, content any) error {
-	ctx, stop := context.WithCancel(c.out.Context())
-	c.mu.Lock()
-	c.stop = stop
-	c.mu.Unlock()
-	c.turns.Go(func() {
-		defer stop()
-		c.out.Began(false)
-		err := c.play(ctx, content.(string))
-		if ctx.Err() != nil {
-			err = nil // it was told to end
-		}
-		c.out.EndTurn(editor.TurnEnd{Prompts: []string{id}, Reason: acp.StopReasonEndTurn, Err: err}, func(bool) {})
-		c.mu.Lock()
-		killed := c.killed
-		c.mu.Unlock()
-		if killed {
-			c.out.Exited(errors.New("the command was stopped"), func(bool) {})
-		}
-	})
-	return nil
-}
-
-// Interrupt implements [editor.Conversation].
-func (c *conversation) Interrupt(context.Context, bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stop != nil {
-		c.stop()
-	}
-	return nil
-}
-
-// Kill implements [editor.Conversation].
-func (c *conversation) Kill() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.killed = true
-	if c.stop != nil {
-		c.stop()
-	}
-}
-
-// Close implements [editor.Conversation].
-func (c *conversation) Close(ctx context.Context) error {
-	_ = c.Interrupt(ctx, true)
-	c.turns.Wait()
-	return nil
-}
-
-// Request implements [editor.Conversation].
-func (c *conversation) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	return c.backend.Request(ctx, method, params)
 }
 
 // play is one turn.
@@ -119,7 +35,7 @@ func (c *conversation) say(text string) { c.out.Text(editor.MessageChunk, text) 
 // run runs the command until it has ended. A turn that is over ends it.
 func (c *conversation) run(ctx context.Context, prompt string) error {
 	argv := append(slices.Clone(c.backend.opts.Command), prompt)
-	p, err := child.Start(child.Options{Args: argv, Dir: c.dir, Stderr: c.backend.opts.Stderr, EOFGrace: -1})
+	p, err := proc.Start(proc.Options{Args: argv, Dir: c.dir, Stderr: c.backend.opts.Stderr, EOFGrace: -1})
 	if err != nil {
 		return editor.Internal(fmt.Sprintf("%s could not be started: %s", clean.Line(filepath.Base(argv[0])), err))
 	}

@@ -1,18 +1,23 @@
-// Package scripted is a backend that plays a script to the editor: at each prompt
-// a turn of it. It needs no model and no network.
+// Package scripted is a backend whose turns are a function. Scripts are played with it to
+// the editor: they need no model and no network. The demo is one, the check of a client
+// another.
 package scripted
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
 // Agent is what is played.
@@ -21,15 +26,26 @@ type Agent struct {
 	Word string
 	// Name is that of the command that plays it, Version its version.
 	Name, Version string
-	// Prompt is what the script makes of every prompt.
+	// Prompt is what the script makes of every prompt; empty is what was typed.
 	Prompt string
 	// Met gets what the editor says of itself; nil for nobody.
 	Met func(acp.InitializeRequest)
-	// New makes what plays the turns of a session.
-	New func(*editor.Session) (turn func())
+	// New makes what plays the turns of a session, which works in a folder.
+	New func(out *editor.Session, dir string) Turn
 
-	mu       sync.Mutex
-	sessions int
+	sessions atomic.Int64
+}
+
+// Turn plays a turn, which ends with ctx at the latest.
+type Turn func(ctx context.Context, prompt string) error
+
+// serve plays until the client closes its end or ctx ends.
+func (a *Agent) serve(ctx context.Context, r io.Reader, w io.Writer, o editor.Options) error {
+	err := editor.Serve(ctx, r, w, a, &o)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // Initialize implements [editor.Backend].
@@ -49,12 +65,13 @@ func (a *Agent) Open(_ context.Context, o editor.Opening) (editor.Conversation, 
 	if o.Method != acp.AgentMethodSessionNew {
 		return nil, nil, acp.NewMethodNotFound(o.Method)
 	}
-	a.mu.Lock()
-	a.sessions++
-	id := a.Word + "-" + strconv.Itoa(a.sessions)
-	a.mu.Unlock()
+	r, err := editor.Decode[struct{ Cwd string }](o.Params)
+	if err != nil {
+		return nil, nil, err
+	}
+	id := a.Word + "-" + strconv.FormatInt(a.sessions.Add(1), 10)
 	out := o.Session(id)
-	return &conversation{agent: a, out: out, turn: a.New(out)}, acp.NewSessionResponse{SessionId: acp.SessionId(id)}, nil
+	return &conversation{agent: a, out: out, turn: a.New(out, r.Cwd)}, acp.NewSessionResponse{SessionId: acp.SessionId(id)}, nil
 }
 
 // Request implements [editor.Backend].
@@ -68,50 +85,62 @@ func (a *Agent) Request(_ context.Context, method string, _ json.RawMessage) (an
 // OpensInOrder lets a person pipe requests in.
 func (a *Agent) OpensInOrder() {}
 
-// conversation plays one session. It is done with a turn as soon as its questions
-// are over, so there is nothing to interrupt.
+// conversation plays one session.
 type conversation struct {
-	agent *Agent
-	out   *editor.Session
-	turn  func()
-	turns sync.WaitGroup
-
-	mu     sync.Mutex
-	killed bool
+	agent  *Agent
+	out    *editor.Session
+	turn   Turn
+	turns  sync.WaitGroup
+	stop   atomic.Pointer[context.CancelFunc] // of the last turn
+	killed atomic.Bool
+	typed  typed.Reader // of Read, which is called for one prompt at a time
 }
 
-func (c *conversation) Start(context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.killed = false
+func (c *conversation) Start(context.Context) error { c.killed.Store(false); return nil }
+
+func (c *conversation) Read(r acp.PromptRequest) (any, error) {
+	if text := cmp.Or(c.agent.Prompt, c.typed.Read(r.Prompt).String()); text != "" {
+		return text, nil
+	}
+	return nil, nil
+}
+
+func (c *conversation) Interrupt(context.Context, bool) error {
+	if stop := c.stop.Load(); stop != nil {
+		(*stop)()
+	}
 	return nil
 }
 
-func (c *conversation) Read(acp.PromptRequest) (any, error)   { return c.agent.Prompt, nil }
-func (c *conversation) Interrupt(context.Context, bool) error { return nil }
-func (c *conversation) Close(context.Context) error           { c.turns.Wait(); return nil }
+func (c *conversation) Kill() {
+	c.killed.Store(true)
+	_ = c.Interrupt(context.Background(), true)
+}
+
+func (c *conversation) Close(ctx context.Context) error {
+	_ = c.Interrupt(ctx, true)
+	c.turns.Wait()
+	return nil
+}
+
 func (c *conversation) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	return c.agent.Request(ctx, method, params)
 }
 
-// Kill is called when the editor has not read the end of a turn for a while.
-func (c *conversation) Kill() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.killed = true
-}
-
 // Prompt plays a turn.
-func (c *conversation) Prompt(id string, _ any) error {
+func (c *conversation) Prompt(id string, content any) error {
+	ctx, stop := context.WithCancel(c.out.Context())
+	c.stop.Store(&stop)
 	c.turns.Go(func() {
+		defer stop()
 		c.out.Began(false)
-		c.turn()
-		c.out.EndTurn(editor.TurnEnd{Prompts: []string{id}, Reason: acp.StopReasonEndTurn}, func(bool) {})
-		c.mu.Lock()
-		killed := c.killed
-		c.mu.Unlock()
-		if killed {
-			c.out.Exited(fmt.Errorf("the %s was stopped", c.agent.Word), func(bool) {})
+		err := c.turn(ctx, content.(string))
+		if ctx.Err() != nil {
+			err = nil // it was told to end
+		}
+		c.out.EndTurn(editor.TurnEnd{Prompts: []string{id}, Reason: acp.StopReasonEndTurn, Err: err}, func(bool) {})
+		if c.killed.Load() {
+			c.out.Exited(errors.New("it was stopped"), func(bool) {})
 		}
 	})
 	return nil

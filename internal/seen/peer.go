@@ -17,11 +17,13 @@ var Params = json.RawMessage(`{"sessionId":"_"}`)
 // is one of which nothing is known. Its methods may be called from any goroutine.
 type Peer struct {
 	mute, answers atomic.Bool
+	// NoCancel says that it is not told which of its requests need no answer.
+	NoCancel atomic.Bool
 }
 
-// Mute notes that the peer does not answer, or tells its user of what it does not
-// know: it is not asked again.
-func (p *Peer) Mute() { p.mute.Store(true) }
+// Mute says whether the peer does not answer, or may tell its user of what it does not
+// know: then it is not asked again.
+func (p *Peer) Mute(mute bool) { p.mute.Store(mute) }
 
 // Ask sends [Method] by send, which is told what to call when its answer comes,
 // whatever that is, before anything is read that comes behind it. A mute peer is

@@ -25,7 +25,10 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	asChild()
+	leaktest.Main(m)
+}
 
 // desk is an editor with a person in front of it. Lines are read ahead into its
 // buffer; it looks at them one after the other, when it is not busy. The person
@@ -132,12 +135,13 @@ type surface func(ctx context.Context, r io.Reader, w io.Writer, n nature, told 
 var which = convert.Question{Text: "Which?", Options: []convert.Option{{Label: "first"}, {Label: "second"}}}
 
 func serves(ctx context.Context, r io.Reader, w io.Writer, n nature, told func(string)) {
-	agent := &scripted.Agent{Word: "s", Name: "test", Prompt: "go", New: func(out *editor.Session) func() {
-		return func() {
+	agent := &scripted.Agent{Word: "s", Name: "test", Prompt: "go", New: func(out *editor.Session, _ string) scripted.Turn {
+		return func(context.Context, string) error {
 			o := scripted.Ask(out, convert.Call{ID: "q", Questions: []convert.Question{which}})
 			if o.Status == convert.Answered {
 				told(strings.Join(o.Answers[0].Selected, ",") + o.Answers[0].Text)
 			}
+			return nil
 		}
 	}}
 	_ = editor.Serve(ctx, r, w, agent, &editor.Options{Guard: n.guard, First: n.rung})

@@ -19,6 +19,11 @@
 //	words of the person's own, to this request   Words   nothing: it names its showing, and no program makes it up
 //	the next prompt, which names nothing         Prompt  evidence; the time, too, if that is the pipe, or once
 //	a key or a line                              Key     evidence, then the time since the last key that did not count
+//	a paste, or a burst of keys or lines         none    it is text, where text is typed, and answers nothing
+//
+// A reply came when it can have been written at the earliest, not when it was read: what
+// lay in the pipe when a process that stood still came back is old, see [Inlet]. That is
+// known on Linux; elsewhere a reply came when it was read.
 //
 // An editor is asked behind a question only where that is needed: it is guarded,
 // or the question stands in the conversation. Editors that work in order answer
@@ -48,6 +53,10 @@ const (
 // begun before. It is a variable for tests alone, which type faster than people: with
 // less than 0 they may type ahead.
 var Hands = 400 * time.Millisecond
+
+// Burst is less than what is between two keys that fingers press, or two lines. What is
+// closer was pasted, or has waited for us to read it.
+const Burst = 25 * time.Millisecond
 
 // Evidence is what is known of a showing, better evidence being greater.
 type Evidence int
@@ -82,6 +91,8 @@ type Reply struct {
 	// Open is set while something that was sent behind the showing has no answer
 	// from a peer that may give one, Answers if the peer is known to give them.
 	Open, Answers bool
+	// Rested is set for a key of hands that have rested in this showing.
+	Rested bool
 }
 
 // Verdict is what becomes of a reply.
@@ -114,7 +125,11 @@ func Judge(r Reply) Verdict {
 		return Counts
 	case r.Kind == Prompt && r.Again:
 		return Counts
-	case r.Kind == Key && r.After < Hands, r.Kind != Key && r.After < Person:
+	case r.Kind == Key && Hands < 0:
+		return Counts
+	case r.Kind == Key && r.Rested && r.After < 0: // typed before what it changes was drawn
+		return Early
+	case r.Kind == Key && !r.Rested && r.After < Hands, r.Kind != Key && r.After < Person:
 		return Early
 	}
 	return Counts
@@ -130,8 +145,10 @@ type Showing struct {
 	n        int // how often it was begun anew
 	evidence Evidence
 	at       time.Time // of the evidence
+	from     *Inlet    // where the reply comes from, nil if it is not known
 	peer     *Peer     // was asked behind it
 	answered chan struct{}
+	reply    *Reply // that came, as far as it is known
 	verdict  Verdict
 	replied  bool
 }
@@ -153,7 +170,7 @@ func (s *Showing) Anew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.n++
-	s.evidence, s.peer, s.replied, s.answered = None, nil, false, make(chan struct{})
+	s.evidence, s.peer, s.reply, s.replied, s.answered = None, nil, nil, false, make(chan struct{})
 }
 
 // Look returns what feeds the showing as it is now: after [Showing.Anew] it feeds
@@ -188,7 +205,20 @@ func (l Look) Found(e Evidence) {
 	}
 	if e > l.s.evidence {
 		l.s.evidence, l.s.at = e, l.s.now()
+		if l.s.from != nil {
+			l.s.from.Watch(Strict) // the longest of all times
+		}
 	}
+}
+
+// From says where the reply will come from.
+func (l Look) From(in *Inlet) {
+	if l.s == nil {
+		return
+	}
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	l.s.from = in
 }
 
 // Evidence is what is known so far.
@@ -210,8 +240,32 @@ func (l Look) asked(p *Peer) {
 	}
 }
 
-// Replied judges a reply that comes now. Only the first one counts: whoever reads
-// the peer calls it at once, others later.
+// Came is called by whoever reads the peer when the reply comes, of which it may be
+// known later what it is made of.
+func (s *Showing) Came() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.came()
+}
+
+func (s *Showing) came() {
+	if s.reply != nil {
+		return
+	}
+	at := s.now()
+	if s.from != nil {
+		at = s.from.Since()
+	}
+	s.reply = &Reply{Evidence: s.evidence, After: at.Sub(s.at), Again: s.again}
+	if s.peer != nil {
+		s.reply.Open, s.reply.Answers = !s.peer.mute.Load(), s.peer.answers.Load()
+	}
+}
+
+// Replied judges a reply that came, or comes now. Only the first one counts.
 func (s *Showing) Replied(k Kind) {
 	if s == nil {
 		return
@@ -221,12 +275,9 @@ func (s *Showing) Replied(k Kind) {
 	if s.replied {
 		return
 	}
-	s.replied = true
-	r := Reply{Kind: k, Evidence: s.evidence, After: s.now().Sub(s.at), Again: s.again}
-	if s.peer != nil {
-		r.Open, r.Answers = !s.peer.mute.Load(), s.peer.answers.Load()
-	}
-	s.verdict = Judge(r)
+	s.came()
+	s.replied, s.reply.Kind = true, k
+	s.verdict = Judge(*s.reply)
 }
 
 // Counts reports whether the reply counts. It waits a moment for the peer if that
@@ -249,7 +300,7 @@ func (s *Showing) Counts(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	case <-t.C:
-		peer.Mute()
+		peer.Mute(true)
 		return true
 	}
 }

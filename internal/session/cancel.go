@@ -31,14 +31,15 @@ func (s *State) cancelPrompts() {
 
 // cancelTurn cancels the turn, if there is one, and takes back all that is
 // asked, sub-agents' requests too, and what it asks from now on, for that reason.
-// Without tell a reply tells the agent.
+// Without tell a reply tells the agent, and ends the turn alone: a sub-agent that
+// ends with it takes its requests back itself.
 func (s *State) cancelTurn(tell bool, why error) {
 	cancels := s.phase == sent || s.phase == running
 	if cancels {
 		s.phase = cancelling
 		s.turn.cancelled, s.turn.repeat, s.turn.why = true, tell, why
 	}
-	s.withdrawAll(func(*request) error { return why })
+	s.withdraw(why, func(r *request) bool { return tell || r.turn != 0 })
 	if cancels && tell && s.interrupting == 0 { // else that one is repeated
 		s.interrupt()
 	}

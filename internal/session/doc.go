@@ -35,6 +35,9 @@
 //	   │         │ the next way    ▼
 //	   └──────► parking ─► parked ─► heard ─► settled ─► the agent is told
 //
+// An agent that does not wait for it any more, in a session that was opened again, is
+// told by that prompt: it goes to the agent, with the answer in it.
+//
 // An editor that opens the session anew shows it no more: it is hidden until it is
 // shown or parked again, and a prompt that comes before that takes its place.
 //

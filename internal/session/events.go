@@ -126,8 +126,12 @@ type (
 		Key       int
 		Dismissed bool
 	}
-	// RequestReplied: the agent has been told.
-	RequestReplied struct{ Key int }
+	// RequestReplied: the agent has been told. GoOn means that it is still to be told,
+	// by the prompt whose words the request has: the agent gets that one next.
+	RequestReplied struct {
+		Key  int
+		GoOn bool
+	}
 )
 
 // Clocks.
@@ -178,7 +182,8 @@ type (
 		OK  bool
 	}
 	// Hear hands a prompt's words to the question that waits for them. Stale
-	// means that they may have been meant for one that is gone.
+	// means that they may have been meant for one that is gone, or that the user has not
+	// seen the question.
 	Hear struct {
 		Key, Prompt int
 		Stale       bool

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -227,11 +228,12 @@ func (w *world) admits(e Admit) {
 		w.breaks("request %d was cancelled or its agent is dead, and it goes on", e.Key)
 	case r.withdrawn:
 		w.breaks("request %d was taken back, and it goes on", e.Key)
-	case w.quiet && !w.relayed: // a relayed agent may have a turn beside the cancelled one
+	case (w.quiet || w.denied && r.inTurn) && !w.relayed: // a relayed agent may have a turn beside the cancelled one
 		w.breaks("nothing is asked after a cancel: request %d goes on", e.Key)
 	}
 	r.at = w.wants.to
 	r.seen = r.seen || r.at == onScreen || r.at == readable
+	r.unread = w.promptsOnly && !slices.ContainsFunc(w.prompts[:w.came], func(p promptView) bool { return !p.ended })
 }
 
 // Words go to a question that can be read, if they were written after it, and
@@ -250,9 +252,9 @@ func (w *world) hears(e Hear) {
 		w.breaks("prompt %d was meant for a question whose agent has died, and answers %d", e.Prompt, e.Key)
 	case p.seen&(1<<(e.Key-firstAsk)) == 0:
 		w.breaks("prompt %d came before question %d was there, and answers it", e.Prompt, e.Key)
-	case p.suspect && !e.Stale:
-		w.breaks("prompt %d may have been meant for a question that is gone, and answers %d", e.Prompt, e.Key)
-	case !p.suspect && e.Stale:
+	case (p.suspect || r.unread) && !e.Stale:
+		w.breaks("prompt %d may have been meant for a question that is gone, or for none, and answers %d", e.Prompt, e.Key)
+	case !p.suspect && !r.unread && e.Stale:
 		w.breaks("prompt %d is the answer to %d, and is not taken for it", e.Prompt, e.Key)
 	}
 	p.words, r.prompt = true, int8(e.Prompt)

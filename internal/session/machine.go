@@ -8,13 +8,16 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // State is all that a session knows of its prompts, its agent's turn and what
 // the agent asks. It changes in Step and nowhere else.
 type State struct {
+	// PromptsOnly is set for an editor that shows nothing while none of its prompts
+	// runs: what is put into the conversation then is read by nobody.
+	PromptsOnly bool
+
 	phase    phase
 	line     []*prompt  // in order of arrival, until their responses are sent
 	newest   int        // the key of the last prompt that came
@@ -52,6 +55,11 @@ func New() State { return State{phase: idle} }
 
 // Parked reports whether the next prompt answers a question in the conversation.
 func (s *State) Parked() bool { return s.inState(parked) != nil }
+
+// Unseen reports whether what is shown now is shown to nobody.
+func (s *State) Unseen() bool {
+	return s.PromptsOnly && !slices.ContainsFunc(s.line, func(p *prompt) bool { return !p.own && p.state != over })
+}
 
 // Working reports whether the agent has a turn.
 func (s *State) Working() bool { return s.turn != nil }
@@ -107,6 +115,7 @@ type request struct {
 	prompt int  // the prompt that answers it while no turn runs; 0 for none
 	after  int  // the newest prompt that was there before it could be read
 	stood  bool // it stood in the conversation before it was hidden
+	unseen bool // it stands in the conversation where nobody has read it
 }
 
 // Ending is how a prompt ends.
@@ -130,6 +139,9 @@ var (
 	EndedTurn      = Ending{Reason: acp.StopReasonEndTurn}
 )
 
+// invalidParams is the code of JSON-RPC for it.
+const invalidParams = -32602
+
 var (
 	// ErrGone means that the agent's process has ended.
 	ErrGone = errors.New("the agent is not running")
@@ -137,7 +149,7 @@ var (
 	// has stopped. The turn goes on.
 	ErrPartStopped = errors.New("the user stopped this sub-agent")
 	// ErrEmptyPrompt is the answer to a prompt with nothing in it.
-	ErrEmptyPrompt = &acp.RequestError{Code: rpccode.InvalidParams, Message: "the prompt is empty"}
+	ErrEmptyPrompt = &acp.RequestError{Code: invalidParams, Message: "the prompt is empty"}
 
 	// ErrNotAsked is why a question goes that the user has not seen, or just now,
 	// because a prompt that was sent before it has its place.

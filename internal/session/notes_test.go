@@ -1,5 +1,13 @@
 package session
 
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/life"
+)
+
 // What a world notes of the past, beside the session's state: the promises are
 // about that.
 
@@ -64,8 +72,9 @@ func (w *world) noteDismissed(r *askView) {
 		return
 	}
 	r.dismissed = true
-	if w.reader.at == reads {
+	if quiet := w.quiet; w.reader.at == reads {
 		w.noteBrokenOff()
+		w.quiet, w.denied = quiet, w.denied || w.quiet
 	}
 }
 
@@ -75,7 +84,7 @@ func (w *world) settleQuiet() {
 	if w.agent.turn || w.reader.at != reads {
 		return
 	}
-	w.quiet = false
+	w.quiet, w.denied = false, false
 	if w.relayed {
 		w.quiet = w.quietRelayed()
 		return
@@ -169,4 +178,17 @@ func (w *world) noteEnd() {
 	for i := range w.asks {
 		w.asks[i].ending = w.asks[i].inTurn && w.asks[i].at != replied
 	}
+}
+
+// A question that is gone because somebody ended it elsewhere says so, also where nobody
+// said who.
+func TestGoneElsewhere(t *testing.T) {
+	for want, why := range map[string]error{
+		"This question was answered elsewhere by Ann. It needs no answer here.":  life.Elsewhere{Outcome: "answered", By: "Ann"},
+		"This question was dismissed elsewhere by Ann. It needs no answer here.": life.Elsewhere{Outcome: "cancelled", By: "Ann"},
+		"This question was answered elsewhere. It needs no answer here.":         life.Elsewhere{Outcome: "answered"},
+	} {
+		require.Equal(t, "\n\n"+want+"\n\n", goneRemark(why))
+	}
+	require.NotContains(t, goneRemark(life.ErrSettled), "elsewhere", "nobody answered it")
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
-// GoneRemark tells the user why a question in the conversation needs no answer
+// goneRemark tells the user why a question in the conversation needs no answer
 // any more, whoever put it there. One that the user cancelled needs no remark.
-func GoneRemark(why error) string {
+func goneRemark(why error) string {
 	var there life.Elsewhere
 	if errors.As(why, &there) {
 		how := "answered"
@@ -36,21 +36,20 @@ func GoneRemark(why error) string {
 	return ""
 }
 
-// AgainRemark stands before a question that was asked before the editor opened the
+// againRemark stands before a question that was asked before the editor opened the
 // session anew.
-const AgainRemark = "This question is still open:\n\n"
+const againRemark = "This question is still open:\n\n"
 
 // staleRemark stands before a question whose reply was not taken for an answer.
-const staleRemark = "An earlier question is no longer open, so your last message was not taken as an answer. This is the question that is open now:\n\n"
+const staleRemark = "You may not have seen this question yet, so your last message was not taken as an answer to it:\n\n"
 
-// Heard takes the words that came to a question in the conversation, see [Hear]. If
-// they are no answer, or it is in doubt which, again is what stands before the
-// question when it is shown once more.
-func Heard(h *typed.Hearing, w typed.Words, stale bool) (answer, again string) {
-	if stale {
+// by is what was heard as an answer. If it is none, or it is in doubt which, again is what
+// stands before the question when it is shown once more.
+func (w spoken) by(h *typed.Hearing) (answer, again string) {
+	if w.stale {
 		return "", staleRemark
 	}
-	answer, doubt := h.Takes(w)
+	answer, doubt := h.Takes(w.words)
 	if doubt != "" {
 		return "", doubt + "\n\n"
 	}

@@ -27,7 +27,7 @@ func (s *State) stepRequest(ev Event) {
 	case RequestSettled:
 		s.requestSettled(ev)
 	case RequestReplied:
-		s.requestReplied(ev.Key)
+		s.requestReplied(ev)
 	}
 }
 
@@ -59,6 +59,9 @@ func (s *State) requestCame(ev RequestCame) {
 	case closed:
 		s.withdraw(s.why, func(o *request) bool { return o == r })
 	case cancelling, finishing, leaving:
+		if phase == cancelling && ev.Apart && s.turn != nil && !s.turn.repeat {
+			return // a no to the turn is none to a sub-agent
+		}
 		s.withdraw(s.notAsked(), func(o *request) bool { return o == r })
 	}
 }
@@ -184,16 +187,19 @@ func (s *State) requestParked(ev RequestParked) {
 		s.do(Admit{key, false})
 		return
 	}
-	r.state, r.after = parked, s.newest
+	r.state, r.after, r.unseen = parked, s.newest, s.Unseen()
 	how := EndedTurn
 	how.WaitingFor = ev.ToolCall
-	if s.turn != nil && s.phase != finishing {
+	if s.goesOn() {
 		s.finishAll(s.turn.prompts(), how)
 		s.turn.owner, s.turn.steered = 0, nil
 	}
 	s.finishAnswer(r, how)
 	s.do(Admit{key, true})
 }
+
+// goesOn reports whether a turn goes on when a question has its answer.
+func (s *State) goesOn() bool { return s.turn != nil && s.phase != finishing && !s.turn.cancelled }
 
 // finishAnswer ends the prompt that a question has while no turn runs.
 func (s *State) finishAnswer(r *request, how Ending) {
@@ -204,16 +210,16 @@ func (s *State) finishAnswer(r *request, how Ending) {
 }
 
 // answer hands a prompt to the question that waits for it. The turn goes on in
-// that prompt. Words that may have been meant for another question are no
-// answer: the question is asked once more, alone.
+// that prompt. Words that may have been meant for another question, or for none, are
+// no answer: the question is asked once more, alone.
 func (s *State) answer(r *request, p *prompt) {
 	r.state, p.state = heard, given
-	if s.turn != nil && s.phase != finishing {
+	if s.goesOn() {
 		s.turn.owner = p.key
 	} else {
 		r.prompt = p.key
 	}
-	s.do(Hear{r.key, p.key, p.stale})
+	s.do(Hear{r.key, p.key, p.stale || r.unseen})
 }
 
 // requestSettled notes an outcome. A user who says no ends the turn. A permission
@@ -231,10 +237,21 @@ func (s *State) requestSettled(ev RequestSettled) {
 	}
 }
 
+// HeardFrom is the prompt whose words a request has while no turn runs; 0 for none.
+func (s *State) HeardFrom(key int) int {
+	if r := s.request(key); r != nil {
+		return r.prompt
+	}
+	return 0
+}
+
 // requestReplied forgets a request.
-func (s *State) requestReplied(key int) {
+func (s *State) requestReplied(ev RequestReplied) {
 	for i, r := range s.requests {
-		if r.key == key {
+		if r.key == ev.Key {
+			if p := s.prompt(r.prompt); p != nil && ev.GoOn {
+				p.state, p.empty, r.prompt = waiting, false, 0
+			}
 			s.finishAnswer(r, EndedTurn)
 			s.requests = append(s.requests[:i:i], s.requests[i+1:]...)
 			return

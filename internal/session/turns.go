@@ -221,7 +221,10 @@ func (s *State) turnWrapped() {
 	var rest []int
 	switch {
 	case end.exit:
-		s.finishGiven(how)
+		if t != nil {
+			s.finishAll(t.prompts(), how)
+		}
+		s.finishGiven(end.How)
 	case s.relayed:
 		s.endAs(how, t.prompts()...)
 	case t != nil:

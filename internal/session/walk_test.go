@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 // walk goes through all that can happen in a world, in every order, and fails
@@ -18,7 +20,7 @@ import (
 // if not, somebody may wait for ever.
 func walk(t *testing.T, first *world) {
 	t.Helper()
-	if raceDetector {
+	if leaktest.Race {
 		t.Skip("one goroutine walks: there is nothing to race with")
 	}
 	t.Parallel()
@@ -359,6 +361,9 @@ func TestWalk(t *testing.T) {
 		{"a question in a session that is opened anew", limits{prompts: 2, cancels: 1, reopens: 2}.otherwise(limits{prompts: 2, reopens: 1}), []askPlan{q}},
 		{"a question answered elsewhere, in a session that is opened anew", limits{prompts: 2, elsewhere: 1, withdrawals: 1, reopens: 1}, []askPlan{q}},
 		{"a permission in a session that is opened anew", limits{prompts: 2, reopens: 1}, []askPlan{leave}},
+		{"a question that its prompt tells the agent", limits{prompts: 2, cancels: 1, goOns: 1, refusals: 1}.otherwise(limits{prompts: 2, goOns: 1}), []askPlan{q}},
+		{"and a death", limits{prompts: 2, deaths: 1, goOns: 1, failedSends: 1}, []askPlan{q}},
+		{"a question that the editor does not show between prompts", limits{prompts: 2, ownTurns: 1, promptsOnly: true}, []askPlan{q}},
 		{"a question in rounds", limits{prompts: 2, rounds: 1}, []askPlan{q}},
 		{"a question and a death", limits{prompts: 2, deaths: 1, elsewhere: 1}, []askPlan{q}},
 		{"a sub-agent's question", limits{prompts: 2, cancels: 1, elsewhere: 1}, []askPlan{apart(q)}},

@@ -27,9 +27,6 @@ func (w *world) askMoves(list []move, i int) []move {
 	switch r.at {
 	case inLine:
 		switch {
-		case r.cut:
-			list = append(list, move{"# is taken along", key, true, func(w *world) { w.settles(i, r.kind == Permission) }})
-			return list
 		case r.kind == Errand:
 			settles(true)
 		case w.first(i):
@@ -62,10 +59,20 @@ func (w *world) askMoves(list []move, i int) []move {
 	case refused:
 		settles(true)
 	case done:
-		list = append(list, move{"# is told to the agent", key, true, func(w *world) {
-			w.asks[i].at = replied
-			w.step(RequestReplied{key})
-		}})
+		tell := func(goOn bool) func(*world) {
+			return func(w *world) {
+				w.asks[i].at = replied
+				w.step(RequestReplied{key, goOn})
+			}
+		}
+		list = append(list, move{"# is told to the agent", key, true, tell(false)})
+		if p := w.state.HeardFrom(key); w.goOns > 0 && p != 0 {
+			list = append(list, move{"# is to be told by its prompt", key, false, func(w *world) {
+				w.goOns--
+				w.prompt(p).words, w.asks[i].prompt = false, 0
+				tell(true)(w)
+			}})
+		}
 	}
 	if r.at == inLine || r.at == readable || r.at == unshown {
 		if r.withdrawn {
@@ -112,21 +119,15 @@ type leave struct {
 }
 
 // settles gives a request its outcome. The next one of the session may have its
-// turn before the session knows. A question that is cancelled at the desk takes
-// along what waits behind it.
+// turn before the session knows.
 func (w *world) settles(i int, dismissed bool) {
 	r := &w.asks[i]
 	if r.at != left {
 		w.noteGone(i)
 		r.no = dismissed
-		if dismissed && !r.withdrawn && !r.cut && r.kind != Form && !w.relayed {
+		if dismissed && !r.withdrawn && r.kind != Form && !w.relayed {
 			r.dismissed = true
 			w.noteMaybeBrokenOff() // the session does not know yet
-		}
-		for j := range w.asks[:w.asked] {
-			if o := &w.asks[j]; dismissed && r.kind == Question && o.at == inLine && j != i && o.kind != Errand {
-				o.cut, o.dismissed = true, r.dismissed
-			}
 		}
 		if w.hasNext(i) {
 			r.at = left

@@ -30,6 +30,8 @@ type limits struct {
 	elsewhere                         int8 // requests that are settled at the desk
 	rounds                            int8 // requests that are asked once more
 	reopens                           int8 // how often the editor opens the session anew
+	goOns                             int8 // requests that the prompt tells the agent which answered them
+	promptsOnly                       bool // the editor shows nothing between prompts
 	unseen                            int8 // interrupts that the agent does not see in time
 	failures, takes, leaves           int8 // of a relayed agent and its editor
 }
@@ -66,8 +68,9 @@ type env struct {
 	// perhaps: a turn of the agent's own is over that may have taken prompts along.
 	perhaps bool
 
-	// quiet: the user has broken the turn off, and it is not over.
-	quiet bool
+	// quiet: the user has broken the turn off, and it is not over. denied: they have said
+	// no to what it asked, which is none to a sub-agent.
+	quiet, denied bool
 	// gone: a question has left the conversation without a reply, and no prompt
 	// has come since.
 	gone bool
@@ -102,13 +105,13 @@ type askView struct {
 	ending      bool // that turn is over
 	withdrawn   bool // the session took it back
 	cancelled   bool // because the user cancelled it
-	cut         bool // the desk did, with another one
 	no          bool // its outcome is that the user dismissed it
 	banned      bool // cancelled, or its agent is dead: it is not to be seen or answered
 	dismissed   bool // the reply breaks off a turn
 	stale       bool // it has words that may have been meant for another
 	superseding bool // a prompt has taken its place
 	stood       bool // it was readable before the session was opened anew
+	unread      bool // it is readable, and the editor did not show it
 }
 
 // place says where a request is.
@@ -210,7 +213,7 @@ func newWorld(l limits, steers bool, plan ...askPlan) *world {
 	w := &world{env: env{limits: l, steers: steers}}
 	w.plans = int8(copy(w.plan[:], plan))
 	w.agent.alive = true
-	w.state.phase = idle
+	w.state.phase, w.state.PromptsOnly = idle, l.promptsOnly
 	return w
 }
 

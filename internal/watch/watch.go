@@ -3,7 +3,7 @@
 //
 //	w := watch.Start(hublink.Options{URL: hub, Token: token})
 //	defer w.Close()
-//	w.Ask(watch.Asking{Item: item, Answer: tell}) // the agent shows a dialog
+//	w.Ask(watch.Dialog{Item: item, Answer: tell}) // the agent shows a dialog
 //	w.End(session, id, outcome, watch.Terminal)   // it was answered there
 //
 // Whoever watches an agent tells what is open there and what has ended; Answer gives
@@ -15,7 +15,7 @@
 // With a hub, on 16 November 2026 in tmux: answered at the hub first and in the terminal
 // first, withdrawn both ways.
 //
-//	ACP_BRIDGE_REAL_AGENTS=$PWD/.cache/agents ACP_BRIDGE_REAL_AGENTS_LONGER=1 go test ./internal/watch/... -run TestReal -timeout 30m
+//	ACP_BRIDGE_REAL_AGENTS=$PWD/.cache/agents ACP_BRIDGE_REAL_AGENTS_LONGER=1 go -C cmd/tools test ./real/... -timeout 30m
 //
 //	agent      version   how                               what
 //	OpenCode   1.18.33   acp-bridge hook install opencode  questions, permissions, also of sub-agents
@@ -27,21 +27,36 @@
 //
 //	Qwen Code    0.24.4   acp-bridge hook install qwen     questions, permissions
 //	Copilot CLI  1.0.102  acp-bridge hook install copilot  the same
-//	Gemini CLI   0.61.0   acp-bridge hook install gemini   questions; its hooks can allow nothing
+//	Gemini CLI   0.61.0   acp-bridge hook install gemini   questions; a hook cannot allow anything
 //
 // Their models get an answer as a refusal with the answer in words. Esc in the terminal takes
 // back what Qwen and Gemini ask. Copilot says only later that it was stopped: an answer that
 // nobody took is told as that.
 //
-// Those of these can allow nothing, and show their dialog beside it. They say that they wait, and
-// whoever is notified by the hub learns it:
+// Kimi and Grok can only notify; their dialog stays in the terminal. Whoever is notified by the
+// hub learns that they wait:
 //
 //	Kimi Code    2.1.0    acp-bridge hook install kimi     a notice
 //	Grok Build   1.0.41   acp-bridge hook install grok     a notice
 //
 // Codex does not say whose answer to a question or a form it took, nor who granted more
-// permissions: the card says that it is not known. It takes no words with a permission. What
-// is possible with others says acp-bridge doctor --agents.
+// permissions: the card says that it is not known. It takes no words with a permission.
+// acp-bridge doctor --agents covers the rest.
+//
+// # Hooks
+//
+// A hook that runs before the dialog asks at the hub while somebody has said to be away, and
+// lets go when they are back:
+//
+//	h, err := watch.ReadHook("qwen", event) // ErrNothing: not for us
+//	h.Hold(ctx, w, away, os.Stdout)         // prints what the person said
+//
+// Run on 17 November 2026 in tmux, with the test's name:
+//
+//	agent    version  permissions       questions  test
+//	Qwen     0.24.4   allow, reject     yes        TestRealQwen
+//	Copilot  1.0.102  allow, reject     yes        TestRealCopilot
+//	Gemini   0.61.0   in the terminal   yes        TestRealGemini
 package watch
 
 import (
@@ -57,8 +72,8 @@ import (
 // Terminal is who has answered where the agent runs.
 const Terminal = "the terminal"
 
-// Asking is a dialog of an agent.
-type Asking struct {
+// Dialog is what an agent shows in its terminal.
+type Dialog struct {
 	// Item is what is asked. Call.Session and Call.ID name it, as the agent does.
 	Item desk.Item
 	// Answer tells the agent what a person said elsewhere: an answer, or that the
@@ -90,33 +105,38 @@ type Watch struct {
 	unwatch func()
 	answers sync.WaitGroup
 
-	mu     sync.Mutex
-	open   map[name]*asking
+	mu     sync.Mutex // only step takes it
+	open   map[name]*dialog
 	closed bool
 }
 
 type name struct{ session, id string }
 
-type asking struct {
-	Asking
-	ticket *desk.Ticket // nil until the desk has it
+type dialog struct {
+	Dialog
+	ticket *desk.Ticket // of the goroutine that asks
 }
 
 // Start begins to put what will be asked to a hub.
 func Start(o hublink.Options) *Watch {
-	w := &Watch{open: map[name]*asking{}}
+	w := &Watch{open: map[name]*dialog{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.unwatch = w.desk.Watch(w.changed)
 	w.link = hublink.Start(&w.desk, o)
 	return w
 }
 
+// step has what is open for one function at a time.
+func (w *Watch) step(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+}
+
 // Close takes back what is open: nobody watches the agent any more.
 func (w *Watch) Close() {
 	w.EndAll("the agent has ended, or nobody watches its terminal any more", func(desk.Item) bool { return true })
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
+	w.step(func() { w.closed = true })
 	w.cancel()
 	w.answers.Wait() // those on their way are told what became of them
 	w.unwatch()
@@ -125,38 +145,28 @@ func (w *Watch) Close() {
 
 // Ask puts a dialog to the hub. One that is open already stays as it is. Ask, End and
 // EndAll are called by one goroutine.
-func (w *Watch) Ask(a Asking) {
-	at := name{a.Item.Call.Session, a.Item.Call.ID}
-	a.Item.Prompted = true // nothing of before is this
-	it := &asking{Asking: a}
-	w.mu.Lock()
-	known := w.closed || w.open[at] != nil
-	if !known {
-		w.open[at] = it
-	}
-	w.mu.Unlock()
+func (w *Watch) Ask(d Dialog) {
+	at := name{d.Item.Call.Session, d.Item.Call.ID}
+	d.Item.Prompts = 1 // nothing of before is this
+	it := &dialog{Dialog: d}
+	known := false
+	w.step(func() {
+		if known = w.closed || w.open[at] != nil; !known {
+			w.open[at] = it
+		}
+	})
 	if known {
 		return
 	}
-	ticket, err := w.desk.Post(w.ctx, a.Item)
-	if err == nil {
-		ticket.Asking(0, "terminal") // it stands there: the end of another does not end it
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if it.ticket = ticket; err != nil {
-		delete(w.open, at)
-	}
+	it.ticket = w.desk.Post(w.ctx, d.Item)
+	it.ticket.Asking(0, "terminal") // it stands there: the end of another does not end it
 }
 
 // End says how something has ended where the agent runs: answered or dismissed by
 // somebody, or over without that. What is not open here has ended before.
 func (w *Watch) End(session, id string, o convert.Outcome, by string) {
-	w.mu.Lock()
-	at := name{session, id}
-	it := w.open[at]
-	delete(w.open, at)
-	w.mu.Unlock()
+	var it *dialog
+	w.step(func() { it = w.take(name{session, id}) })
 	if it != nil {
 		w.end(it, o, by)
 	}
@@ -164,15 +174,14 @@ func (w *Watch) End(session, id string, o convert.Outcome, by string) {
 
 // EndAll takes back all that is so: it can be answered no more.
 func (w *Watch) EndAll(why string, is func(desk.Item) bool) {
-	var ended []*asking
-	w.mu.Lock()
-	for at, it := range w.open {
-		if is(it.Item) {
-			ended = append(ended, it)
-			delete(w.open, at)
+	var ended []*dialog
+	w.step(func() {
+		for at, it := range w.open {
+			if is(it.Item) {
+				ended = append(ended, w.take(at))
+			}
 		}
-	}
-	w.mu.Unlock()
+	})
 	for _, it := range ended {
 		w.end(it, Over(why), "")
 	}
@@ -184,7 +193,7 @@ func (w *Watch) EndTurn(t desk.Turn) { w.desk.EndTurn(t) }
 // Over is how something ends that nobody has answered. The reason is for people.
 func Over(why string) convert.Outcome { return convert.Outcome{Status: convert.Failed, Reason: why} }
 
-func (w *Watch) end(it *asking, o convert.Outcome, by string) {
+func (w *Watch) end(it *dialog, o convert.Outcome, by string) {
 	if _, first := it.ticket.Settle(o, by); !first {
 		// The hub was first at the desk, and not at the agent.
 		w.link.Received(it.ticket.Ref(), errTooLate)
@@ -199,21 +208,21 @@ func (w *Watch) changed(e desk.Entry) {
 	if e.State != desk.Settled {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	at := name{e.Call.Session, e.Call.ID}
-	it := w.open[at]
-	if it == nil {
-		return
-	}
-	delete(w.open, at)
-	if e.By == "" || w.closed { // nobody said anything
-		return
-	}
-	w.answers.Go(func() { w.answer(it, e) })
+	w.step(func() {
+		if it := w.take(name{e.Call.Session, e.Call.ID}); it != nil && e.Outcome.Status.ByPerson() && !w.closed {
+			w.answers.Go(func() { w.answer(it, e) })
+		}
+	})
 }
 
-func (w *Watch) answer(it *asking, e desk.Entry) {
+// take takes a dialog from what is open; nil is none. It is called in step.
+func (w *Watch) take(at name) *dialog {
+	it := w.open[at]
+	delete(w.open, at)
+	return it
+}
+
+func (w *Watch) answer(it *dialog, e desk.Entry) {
 	err := it.Answer(w.ctx, e.Outcome)
 	switch {
 	case errors.As(err, new(Unsure)): // it was told, also if nobody watches any more

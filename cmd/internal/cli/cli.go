@@ -33,8 +33,10 @@ type Command struct {
 	// Beside is the command on whose line of the general help this one stands, and
 	// Together what that line says.
 	Beside, Together string
-	// Summary is its line in the general help; About is more of it.
+	// Summary is its line in the general help; About is more of it, and Table what depends
+	// on the first argument.
 	Summary, About string
+	Table          []Example
 	Examples       []Example
 	// Env names the variables that it reads, see Program.Variables.
 	Env []string

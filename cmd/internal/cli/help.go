@@ -93,11 +93,11 @@ func (p *Program) helpOf(c Command, fs *Flags) string {
 		usage("      ", p.synopsis(c, args, fs))
 	}
 	fmt.Fprintf(&b, "\n%s", Wrap(c.About, Width))
-	if flags := fs.List(); len(flags) > 0 {
-		b.WriteString("\nFLAGS\n")
-		for _, f := range flags {
-			fmt.Fprintf(&b, "  %s\n%s", f.Line, Indent(Wrap(f.What, Width-6), "      "))
-		}
+	if len(c.Table) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, row := range c.Table {
+		fmt.Fprintf(&b, "  %-15s %s", row.Line, strings.TrimLeft(Indent(Wrap(row.What, Width-18), strings.Repeat(" ", 18)), " "))
 	}
 	b.WriteString("\nEXAMPLES\n")
 	for _, e := range c.Examples {
@@ -105,6 +105,12 @@ func (p *Program) helpOf(c Command, fs *Flags) string {
 			b.WriteString(Indent(Wrap("# "+e.What, Width-2), "  "))
 		}
 		fmt.Fprintf(&b, "  %s\n", e.Line)
+	}
+	if flags := fs.List(); len(flags) > 0 {
+		b.WriteString("\nFLAGS\n")
+		for _, f := range flags {
+			fmt.Fprintf(&b, "  %s\n%s", f.Line, Indent(Wrap(f.What, Width-6), "      "))
+		}
 	}
 	b.WriteString("\nENVIRONMENT\n")
 	for _, v := range p.variablesOf(c) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -56,7 +57,7 @@ func (p *Program) Manual() string {
 			fmt.Fprintf(&b, "%s\\fB%s %s\\fR\n", lead, roff(p.Name), roff(p.synopsis(c, args, fs)))
 		}
 		fmt.Fprintf(&b, "%s\n", roff(c.About))
-		for _, f := range fs.List() {
+		for _, f := range append(slices.Clone(c.Table), fs.List()...) {
 			fmt.Fprintf(&b, ".RS\n.TP\n\\fB%s\\fR\n%s\n.RE\n", roff(f.Line), roff(f.What))
 		}
 	}

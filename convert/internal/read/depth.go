@@ -5,6 +5,10 @@ import "github.com/acp-bridge/acp-bridge/display/clean"
 // maxDepth leaves room for what is put around an input: encoders stop at 10,000.
 const maxDepth = 1000
 
+// MaxQuestions and MaxOptions are how many a person can be asked, and can pick from, where
+// nobody says less.
+const MaxQuestions, MaxOptions = 100, 1000
+
 // DepthLimit says what [TooDeep] allows.
 const DepthLimit = "at most 1000 levels"
 

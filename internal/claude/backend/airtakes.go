@@ -16,7 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
-	"github.com/acp-bridge/acp-bridge/internal/uuid"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // What AIR gets by a capability that it names, as claude-agent-acp 0.99.1 has it:
@@ -167,7 +167,7 @@ func (s *conversation) forFailure(end *editor.TurnEnd, kind string) {
 	if end.Err == nil || s.badLogin || !s.agent.editor().airTakes[airFailure] {
 		return
 	}
-	id := uuid.New()
+	id := life.UUID()
 	if len(end.Prompts) > 0 {
 		id = end.Prompts[0]
 	}
@@ -184,7 +184,7 @@ func (s *conversation) forFailure(end *editor.TurnEnd, kind string) {
 // warn tells AIR of trouble that may pass.
 func (s *conversation) warn(kind, text, severity string) {
 	if s.agent.editor().airTakes[airFailure] {
-		s.out.UpdateNow(acp.SessionUpdate{SessionInfoUpdate: &acp.SessionSessionInfoUpdate{Meta: failure(kind, uuid.New(), text, severity)}})
+		s.out.UpdateNow(acp.SessionUpdate{SessionInfoUpdate: &acp.SessionSessionInfoUpdate{Meta: failure(kind, life.UUID(), text, severity)}})
 	}
 }
 

@@ -28,7 +28,7 @@ var airNames = []string{"sessionFailure", "agentFileChangeReport", "recommendedV
 
 // told are the updates of a session that have something for AIR under a name.
 func (e *editor) told(session, name string) (all []gjson.Result) {
-	for _, u := range e.updates(session) {
+	for _, u := range e.Updates(session) {
 		if v := u.Get(airKey + "." + name); v.Exists() {
 			all = append(all, v)
 		}
@@ -39,7 +39,7 @@ func (e *editor) told(session, name string) (all []gjson.Result) {
 // Each extension is for an AIR that names it, in a version that it has.
 func TestAIRNamesWhatItTakes(t *testing.T) {
 	e, _ := scripted(t, ct.Script{})
-	require.JSONEq(t, `["sessionFailure","agentFileChangeReport","recommendedValue","planFile"]`, e.initialize(airWith()).Get(airKey+".capabilities").Raw)
+	require.JSONEq(t, `["sessionFailure","agentFileChangeReport","recommendedValue","planFile"]`, e.Initialize(airWith()).Get(airKey+".capabilities").Raw)
 	models := []object{{"value": "default", "resolvedModel": "m-1", "displayName": "Default", "supportsEffort": true, "supportedEffortLevels": []string{"low", "medium", "high"}},
 		{"value": "one", "resolvedModel": "m-1", "displayName": "One"}, {"value": "two", "resolvedModel": "m-2", "displayName": "Two"}}
 	for caps, recommended := range map[string]bool{
@@ -48,8 +48,8 @@ func TestAIRNamesWhatItTakes(t *testing.T) {
 		strings.Replace(airWith("recommendedValue"), `"version":1`, `"version":"1"`, 1): false,
 	} {
 		e, _ := scripted(t, ct.Script{Init: object{"models": models}})
-		e.initialize(caps)
-		opened := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
+		e.Initialize(caps)
+		opened := e.Call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
 		model, effort := opened.Get(`configOptions.#(id=="model")`), opened.Get(`configOptions.#(id=="effort")`)
 		if !recommended {
 			require.Equal(t, "default default", model.Get("currentValue").Str+" "+effort.Get("currentValue").Str, caps)
@@ -61,7 +61,7 @@ func TestAIRNamesWhatItTakes(t *testing.T) {
 		require.JSONEq(t, `["one","two"]`, model.Get("options.#.value").Raw)
 		require.JSONEq(t, `["low","medium","high"]`, effort.Get("options.#.value").Raw)
 		s := opened.Get("sessionId").Str
-		after := e.call(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"model","value":"two"}`)
+		after := e.Call(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"model","value":"two"}`)
 		require.Equal(t, "two", after.Get(`configOptions.#(id=="model").currentValue`).Str)
 		require.Equal(t, "one", after.Get(`configOptions.#(id=="model").`+airKey+".recommendedValue").Str)
 	}
@@ -70,15 +70,37 @@ func TestAIRNamesWhatItTakes(t *testing.T) {
 // A level of effort is one that the model has, or what Claude Code takes by itself.
 func TestEfforts(t *testing.T) {
 	e, _ := scripted(t, ct.Script{Init: object{"models": []object{{"value": "default", "displayName": "Default", "supportsEffort": true, "supportedEffortLevels": []string{"low", "high"}}}}})
-	e.initialize(`{}`)
-	s := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir())).Get("sessionId").Str
+	e.Initialize(`{}`)
+	s := e.Call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir())).Get("sessionId").Str
 	for level, want := range map[string]string{
 		"high": "refused apply_flag_settings", "default": "refused apply_flag_settings", // what Claude Code played here cannot do
 		"extreme": "expected default or low, high", "": "expected default or low, high",
 	} {
-		_, err := e.try(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"effort","value":"`+level+`"}`)
+		_, err := e.Try(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"effort","value":"`+level+`"}`)
 		require.ErrorContains(t, err, want, level)
 	}
+}
+
+// The mode auto is offered for a model that has it, in modes and for a plan.
+func TestAutoIsOfferedWhereTheCLIHasIt(t *testing.T) {
+	models := []object{{"value": "one", "displayName": "One", "supportsAutoMode": true}, {"value": "two", "displayName": "Two"}}
+	script := turns(steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. x"}, "", nil)), ct.Text("done")})
+	script.Init = object{"models": models}
+	e, _ := scripted(t, script)
+	s := e.Ready()
+	set := func(option, value string) error {
+		_, err := e.Try(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"`+option+`","value":"`+value+`"}`)
+		return err
+	}
+	require.NoError(t, set("mode", "auto"))
+	require.NoError(t, set("mode", "plan"))
+	require.NoError(t, set("model", "two"))
+	require.ErrorContains(t, set("mode", "auto"), `expected default, acceptEdits, plan, dontAsk"`)
+	turn := e.Prompt(s, "go")
+	r := e.Next()
+	require.NotContains(t, r.Options(), "auto=")
+	r.Selects("plan")
+	turn.Ends(acp.StopReasonEndTurn)
 }
 
 // A plan that is in a file is named by it, in the call and in the permission; without
@@ -99,19 +121,19 @@ func TestAIRPlanFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. do it", "planFilePath": c.path, "x": 1}, "ok", nil))}))
-			e.initialize(c.caps)
-			s := e.open(t.TempDir())
-			turn := e.prompt(s, "plan")
-			r := e.next()
+			e.Initialize(c.caps)
+			s := e.Open(t.TempDir())
+			turn := e.Prompt(s, "plan")
+			r := e.Next()
 			call := r.Get("toolCall")
 			require.Equal(t, c.named, !call.Get("rawInput.plan").Exists(), call.Raw)
 			require.Equal(t, c.named, !strings.Contains(call.Get("content").Raw, "do it"), call.Raw)
 			require.Equal(t, c.path, call.Get("rawInput.planFilePath").Str)
 			require.EqualValues(t, 1, call.Get("rawInput.x").Int())
-			r.selects("default")
-			turn.ends(acp.StopReasonEndTurn)
+			r.Selects("default")
+			turn.Ends(acp.StopReasonEndTurn)
 			cleared := false
-			for _, u := range e.updates(s) {
+			for _, u := range e.Updates(s) {
 				if u.Get("toolCallId").Str == "toolu_1:plan-file-clear" {
 					cleared = true
 					require.Equal(t, "tool_call completed", u.Get("sessionUpdate").Str+" "+u.Get("status").Str)
@@ -139,36 +161,36 @@ func TestAIRSessionFailure(t *testing.T) {
 			t.Parallel()
 			for _, takes := range []bool{true, false} {
 				e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Result: ct.APIError(500, c.kind, c.text)}, {}}})
-				e.initialize(map[bool]string{true: airWith("sessionFailure"), false: airWith()}[takes])
-				s := e.open(t.TempDir())
-				turn := e.prompt(s, "hi")
+				e.Initialize(map[bool]string{true: airWith("sessionFailure"), false: airWith()}[takes])
+				s := e.Open(t.TempDir())
+				turn := e.Prompt(s, "hi")
 				if !takes {
-					turn.fails("")
+					turn.Fails("")
 					continue
 				}
-				turn.ends(acp.StopReasonEndTurn)
-				f := turn.resp.Get(airKey + ".sessionFailure")
+				turn.Ends(acp.StopReasonEndTurn)
+				f := turn.Resp.Get(airKey + ".sessionFailure")
 				title, details, _ := strings.Cut(c.text, "\n")
 				require.Equal(t, []string{title, details, c.category, "error", c.actions}, []string{f.Get("title").Str, f.Get("details").Str, f.Get("category").Str, f.Get("severity").Str, f.Get("actions").Raw})
 				require.NotEmpty(t, f.Get("id").Str)
 				require.EqualValues(t, 1, f.Get("revision").Int())
-				again := e.prompt(s, "again")
-				again.ends(acp.StopReasonEndTurn)
-				require.False(t, again.resp.Get("_meta").Exists(), "of that turn alone")
+				again := e.Prompt(s, "again")
+				again.Ends(acp.StopReasonEndTurn)
+				require.False(t, again.Resp.Get("_meta").Exists(), "of that turn alone")
 			}
 		})
 	}
 	t.Run("login", func(t *testing.T) {
 		e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Result: ct.AuthError()}}})
-		e.initialize(airWith("sessionFailure"))
-		require.Equal(t, -32000, e.prompt(e.open(t.TempDir()), "hi").fails("/login").Code)
+		e.Initialize(airWith("sessionFailure"))
+		require.Equal(t, -32000, e.Prompt(e.Open(t.TempDir()), "hi").Fails("/login").Code)
 	})
 	t.Run("retries and death", func(t *testing.T) {
 		retry := `{"type":"system","subtype":"api_retry","attempt":2,"max_retries":10,"error_status":529,"error":"overloaded"}`
 		e, _ := scripted(t, turns(steps{ct.Raw(retry, strings.Replace(retry, "529", "null", 1), strings.Replace(retry, "overloaded", "authentication_failed", 1)), ct.Die(3)}))
-		e.initialize(airWith("sessionFailure"))
-		s := e.open(t.TempDir())
-		require.True(t, e.prompt(s, "hi").failed())
+		e.Initialize(airWith("sessionFailure"))
+		s := e.Open(t.TempDir())
+		require.True(t, e.Prompt(s, "hi").Failed())
 		var got []string
 		for _, f := range e.told(s, "sessionFailure") {
 			got = append(got, f.Get("severity").Str+" "+f.Get("category").Str+" "+f.Get("actions").Raw+" "+f.Get("title").Str)
@@ -196,10 +218,10 @@ func TestAIRFileChangeReport(t *testing.T) {
 	outside := steps{ct.Message(ct.Tool("toolu_8", "Write", object{"file_path": "/elsewhere"}, "ok"))}
 	cli := ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: edits}, {Steps: outside}, {}, {Result: ct.APIError(500, "overloaded", "x")}, {Steps: edits}, {Steps: edits}, {Steps: edits}}})
 	e := serve(t, backend.Options{Claude: cli.Path, Env: []string{"HOME=" + t.TempDir()}})
-	e.initialize(airWith("agentFileChangeReport"))
-	s := e.open(dir)
+	e.Initialize(airWith("agentFileChangeReport"))
+	s := e.Open(dir)
 	ask := func(meta string) {
-		_, _ = e.try(acp.AgentMethodSessionPrompt, `{"sessionId":"`+s+`","prompt":[{"type":"text","text":"go"}],"_meta":{"jetbrains":{"air":{"version":1,"agentFileChangeReportRequest":`+meta+`}}}}`)
+		_, _ = e.Try(acp.AgentMethodSessionPrompt, `{"sessionId":"`+s+`","prompt":[{"type":"text","text":"go"}],"_meta":{"jetbrains":{"air":{"version":1,"agentFileChangeReportRequest":`+meta+`}}}}`)
 	}
 	for _, id := range []string{"one", "two", "three", "four"} {
 		ask(`{"version":1,"requestId":"` + id + `"}`)
@@ -217,4 +239,59 @@ func TestAIRFileChangeReport(t *testing.T) {
 	require.JSONEq(t, `{"version":1,"requestId":"two","status":"reported","declaredComplete":false,"truncated":true,"paths":[]}`, got[1])
 	require.JSONEq(t, `{"version":1,"requestId":"three","status":"reported","declaredComplete":false,"truncated":false,"paths":[]}`, got[2])
 	require.JSONEq(t, `{"version":1,"requestId":"four","status":"unavailable","reason":"providerError"}`, got[3])
+}
+
+// AIR gets the fields that it reads; another editor gets none of them.
+func TestAIR(t *testing.T) {
+	const key = "_meta.jetbrains.air"
+	for name, caps := range map[string]string{
+		"AIR":     `{"subagents":{},"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["diffPatch"]}}}}`,
+		"another": `{"_meta":{"jetbrains":{}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			air := name == "AIR"
+			e, _ := scripted(t, turns(steps{
+				ct.Message(ct.AskTool("toolu_b", "Bash", object{"command": "ls", "description": "List files"}, "x", nil)),
+				ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.TextBlock("I look.")))),
+				ct.Message(ct.Tool("toolu_s", "Skill", object{"skill": "pdf"}, "x")), ct.Message(ct.Tool("toolu_m", "mcp__db__query", object{}, "x")),
+				ct.Text("done"),
+			}))
+			reply := e.Initialize(caps)
+			require.Equal(t, air, reply.Get(key+".version").Int() == 1, reply.Raw)
+			opened := e.Call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
+			s := opened.Get("sessionId").Str
+			kinds := map[string]string{}
+			for _, m := range opened.Get("modes.availableModes").Array() {
+				kinds[m.Get("id").Str] = m.Get(key + ".kind").Str
+			}
+			if air {
+				require.Equal(t, map[string]string{"default": "standard", "acceptEdits": "standard", "plan": "plan", "auto": "auto_review", "dontAsk": ""}, kinds)
+				require.Equal(t, "plan", opened.Get(`configOptions.#(id=="mode").options.#(value=="plan").`+key+".kind").Str, opened.Raw)
+			}
+			turn := e.Prompt(s, "go")
+			r := e.Asked("ls")
+			require.Equal(t, air, r.Get(key+".permission.title").Str == "ls", r.Raw)
+			r.Selects("allow")
+			turn.Ends(acp.StopReasonEndTurn)
+			said := func(call, field string) (last gjson.Result) {
+				for _, u := range e.Updates(s) {
+					if v := u.Get(field); u.Get("toolCallId").Str == call && v.Exists() {
+						last = v
+					}
+				}
+				return last
+			}
+			require.Equal(t, air, said("toolu_b", key+".commandTitle").Str == "List files")
+			require.Equal(t, air, said("toolu_a", key+".subagent").Bool(), "AIR has another draft of sub-agents as sessions: a call")
+			require.Equal(t, air, said("toolu_s", key+".skill.name").Str == "pdf")
+			require.Equal(t, air, said("toolu_m", "_meta.is_mcp_tool_call").Bool())
+			require.Equal(t, "Bash", said("toolu_b", "_meta.claudeCode.toolName").Str)
+			if !air {
+				for _, u := range e.Updates(s) {
+					require.NotContains(t, u.Raw, "jetbrains")
+				}
+				require.NotContains(t, opened.Raw+reply.Raw, "jetbrains")
+			}
+		})
+	}
 }

@@ -25,12 +25,11 @@ const (
 // open, or not any more: cwd and env are then what it was opened with. The CLI has
 // the same mark, see [transcript.Archive].
 func (a *backend) archive(id acp.SessionId, archived bool, cwd string, env []string) (any, error) {
-	dir := a.configDir(env)
-	path, err := transcriptPath(dir, id, cwd)
+	path, _, err := a.find(env, id, cwd)
 	if err != nil {
 		return nil, err
 	}
-	if err := transcript.Archive(dir, path, archived); err != nil {
+	if err := transcript.Archive(a.configDir(env), path, archived); err != nil {
 		return nil, editor.Internal("the session was not archived: " + err.Error())
 	}
 	return object{}, nil
@@ -63,8 +62,10 @@ func (a *backend) listSessions(ctx context.Context, r acp.ListSessionsRequest, p
 	if !slices.Contains([]string{archiveExclude, archiveInclude, archiveOnly}, filter) {
 		return nil, editor.Invalid("archived: expected exclude, include or only, got %q", filter)
 	}
+	notes := a.notes(nil)
 	o.Leave = func(i transcript.Info) bool {
-		return filter == archiveExclude && i.Archived || filter == archiveOnly && !i.Archived
+		_, newest := notes.sessionOf(i.ID)
+		return filter == archiveExclude && i.Archived || filter == archiveOnly && !i.Archived || !newest
 	}
 	page, next, err := transcript.List(ctx, o)
 	if err != nil {
@@ -75,7 +76,8 @@ func (a *backend) listSessions(ctx context.Context, r acp.ListSessionsRequest, p
 		Sessions   []session `json:"sessions"`
 	}{Sessions: make([]session, 0, len(page))}
 	for _, info := range page {
-		s := session{SessionInfo: acp.SessionInfo{SessionId: acp.SessionId(info.ID), Cwd: info.Cwd, UpdatedAt: acp.Ptr(info.Updated.UTC().Format(time.RFC3339))}}
+		id, _ := notes.sessionOf(info.ID)
+		s := session{SessionInfo: acp.SessionInfo{SessionId: acp.SessionId(id), Cwd: info.Cwd, UpdatedAt: acp.Ptr(info.Updated.UTC().Format(time.RFC3339))}}
 		if info.Title != "" {
 			s.Title = acp.Ptr(info.Title)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
-	"github.com/acp-bridge/acp-bridge/internal/grace"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Login is how an editor lets its user log in in a terminal: it runs a command
@@ -97,7 +97,7 @@ func (a *backend) logout(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, processError(err)
 	}
-	forgets, cancel := grace.Context(ctx, authTime)
+	forgets, cancel := proc.Context(ctx, authTime)
 	defer cancel()
 	if err := claude.Logout(forgets, path, a.opts.Env); err != nil {
 		return nil, processError(err)
@@ -120,7 +120,7 @@ func (a *backend) loggedIn(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := grace.Context(ctx, authTime)
+	ctx, cancel := proc.Context(ctx, authTime)
 	defer cancel()
 	ok, _, err := claude.LoggedIn(ctx, path, a.cliEnv(nil))
 	if errors.Is(err, claude.ErrNoAuthCommand) {

@@ -1,14 +1,19 @@
 package backend_test
 
 import (
+	"encoding/json"
 	"os"
-	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
+	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
 // TestAuthMethods says which client is offered a login in a terminal, and how.
@@ -39,25 +44,209 @@ func TestAuthMethods(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := serve(t, backend.Options{Login: test.login})
-			require.JSONEq(t, test.want, e.initialize(test.capabilities).Get("authMethods").Raw)
+			require.JSONEq(t, test.want, e.Initialize(test.capabilities).Get("authMethods").Raw)
 		})
 	}
 }
 
-// TestRealLogin asks the real CLI for what `acp-bridge login` runs.
-func TestRealLogin(t *testing.T) {
-	t.Parallel()
-	help := exec.Command(realClaude(t), "auth", "login", "--help")
-	help.Env = append(os.Environ(), "HOME="+t.TempDir())
-	out, err := help.CombinedOutput()
-	require.NoError(t, err)
-	require.Contains(t, string(out), "Usage: claude auth login")
-	require.Contains(t, string(out), "--console")
-	e, _ := real(t)
-	e.initialize(`{"auth":{"terminal":true}}`)
-	for _, id := range []string{"claude-ai-login", "console-login", "claude-login", "anthropic-api-key"} {
-		e.call(acp.AgentMethodAuthenticate, `{"methodId":"`+id+`"}`)
+// An editor that sends its user to an address is told when a server knows that they were
+// there. Others are told nothing that they cannot know.
+func TestAddressThatWasVisited(t *testing.T) {
+	for caps, want := range map[string]bool{`{"elicitation":{"form":{},"url":{}}}`: true, `{"elicitation":{"form":{}}}`: false} {
+		e, _ := scripted(t, turns(steps{
+			ct.Raw(`{"type":"system","subtype":"elicitation_complete","elicitation_id":""}`, `{"type":"system","subtype":"elicitation_complete","elicitation_id":"x"}`),
+			ct.Text("done"),
+		}))
+		e.Initialize(caps)
+		e.Prompt(e.Open(t.TempDir()), "go").Ends(acp.StopReasonEndTurn)
+		if want {
+			require.Equal(t, "x", (<-e.Completed).Get("elicitationId").Str)
+		}
+		require.Empty(t, e.Completed)
 	}
-	_, err = e.try(acp.AgentMethodAuthenticate, `{"methodId":"pigeon"}`)
-	require.ErrorContains(t, err, `expected one of claude-login, claude-ai-login, console-login, anthropic-api-key`)
+}
+
+// A turn that fails for want of a login asks the editor for one, however Claude
+// Code words it (2.1.325, and the texts that claude-agent-acp 0.99.1 knows).
+func TestLoginIsRequired(t *testing.T) {
+	for _, c := range []struct {
+		kind, text string
+		login      bool
+	}{
+		{"authentication_failed", "Not logged in · Please run /login", true},
+		{"authentication_failed", "Failed to authenticate. API Error: 401", true},
+		{"invalid_request", "Login expired · Run /login to sign in again, or re-authenticate your Anthropic profile", true},
+		{"invalid_request", "Login expired · Please run /login", true},
+		{"unknown", "Not logged in · Run /login", true},
+		{"unknown", "Session expired. Please run /login to sign in again.", true},
+		{"unknown", "Login reached its time limit · Please run /login", true},
+		{"unknown", "OAuth token revoked · Please run /login", true},
+		{"unknown", "API Error: 401 Invalid API key · Please run /login", true},
+		{"oauth_org_not_allowed", "Your organization has disabled API key authentication", true},
+		{"invalid_request", "Your organization has disabled API key authentication · Unset ANTHROPIC_API_KEY and run /login to sign in with your claude.ai account", true},
+		{"rate_limit", "You've hit your limit · run /login to use another account", false},
+		{"billing_error", "Credit balance is too low · Run /login to switch accounts", false},
+		{"unknown", "You've hit your session limit · run /login to use another account", false},
+		{"invalid_request", "Fable 5 requires usage credits · run /login to switch accounts", false},
+		{"unknown", "Your org is out of usage · contact your admin, or run /login", false},
+		{"unknown", "You have hit your head: run /login", true},
+		{"invalid_request", "messages: text content blocks must be non-empty", false},
+		{"unknown", "Write docs for prun /loginpage", false},
+	} {
+		t.Run(c.kind+" "+c.text, func(t *testing.T) {
+			t.Parallel()
+			e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Result: ct.APIError(401, c.kind, c.text)}, {}}})
+			s := e.Ready()
+			code, want := e.Prompt(s, "hi").Fails(c.text).Code, -32603
+			if c.login {
+				want = -32000
+			}
+			require.Equal(t, want, code)
+			e.Prompt(s, "again").Ends(acp.StopReasonEndTurn)
+		})
+	}
+}
+
+// What a sub-agent or the model itself writes about a login is not the CLI's word on this
+// conversation: the turn fails as it does.
+func TestLoginOfOthers(t *testing.T) {
+	for name, m := range map[string]object{
+		"a sub-agent": {"parent_tool_use_id": "toolu_9", "message": object{"id": "m", "model": "<synthetic>"}},
+		"the model":   {"parent_tool_use_id": nil, "message": object{"id": "m", "model": "claude-opus-5-5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m["type"], m["error"] = "assistant", "unknown"
+			m["message"].(object)["content"] = []object{{"type": "text", "text": "Not logged in · Please run /login"}}
+			raw, err := json.Marshal(m)
+			require.NoError(t, err)
+			e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Steps: steps{ct.Raw(string(raw))}, Result: ct.APIError(500, "server_error", "Boom")}}})
+			require.Equal(t, -32603, e.Prompt(e.Ready(), "hi").Fails("Boom").Code)
+		})
+	}
+}
+
+// states are those that the editor was told of by itself.
+func (r *wireLog) states() (states []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, line := range r.lines {
+		if gjson.Get(line, "method").Str == "auth/status_update" {
+			states = append(states, gjson.Get(line, "params.state").Str)
+		}
+	}
+	return states
+}
+
+// A client of drafts is told when the login is missing, or there again, once.
+func TestAuthStatusUpdate(t *testing.T) {
+	for caps, drafts := range map[string]bool{`{"plan":{}}`: true, `{}`: false} {
+		var r wireLog
+		bad := ct.Turn{Result: ct.APIError(401, "invalid_request", "Login expired · Please run /login")}
+		cli := ct.New(t, ct.Script{Turns: []ct.Turn{{}, bad, bad, {}, {}}})
+		e := serve(t, backend.Options{Claude: cli.Path, Env: []string{"HOME=" + t.TempDir()}, Trace: r.trace})
+		e.Initialize(caps)
+		s := e.Open(t.TempDir())
+		for i, want := range [][]string{nil, {"unauthenticated"}, {"unauthenticated"}, {"unauthenticated", "authenticated"}, {"unauthenticated", "authenticated"}} {
+			turn := e.Prompt(s, "hi")
+			<-turn.Done
+			if !drafts {
+				want = nil
+			}
+			require.Equal(t, want, r.states(), "turn %d", i)
+		}
+	}
+}
+
+func TestAuthStatusOfTheCLI(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "claude")
+	require.NoError(t, os.WriteFile(path, []byte(`#!/bin/sh
+case "$2" in
+status) test -e `+dir+`/in && echo '{"loggedIn":true}' || echo '{"loggedIn":false}' ;;
+logout) rm `+dir+`/in ;;
+esac
+`), 0o755))
+	var r wireLog
+	e := serve(t, backend.Options{Claude: path, Env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}, Trace: r.trace})
+	e.Initialize(`{"plan":{}}`)
+	status := func() string { return e.Call("auth/status", `{}`).Get("state").Str }
+	require.Equal(t, "unauthenticated", status())
+	_, err := e.Try(acp.AgentMethodAuthenticate, `{"methodId":"claude-login"}`)
+	require.ErrorContains(t, err, "not logged in")
+	require.Empty(t, r.states(), "it knows")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "in"), nil, 0o600))
+	e.Call(acp.AgentMethodAuthenticate, `{"methodId":"claude-login"}`)
+	require.Equal(t, "authenticated", status())
+	e.Call(acp.AgentMethodLogout, `{}`)
+	require.Equal(t, "authenticated unauthenticated", strings.Join(r.states(), " "))
+}
+
+// A CLI that does not say whether it is still logged in has not said that it is not.
+func TestLogoutWithoutAStatus(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "claude")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\ntest $2 = logout\n"), 0o755))
+	e := serve(t, backend.Options{Claude: path, Env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=key"}})
+	e.Initialize(`{}`)
+	_, err := e.Try(acp.AgentMethodLogout, `{}`)
+	require.ErrorContains(t, err, "credentials in the environment")
+}
+
+const providerSet = `{"providerId":"main","apiType":"anthropic","baseUrl":"http://127.0.0.1:1/v","headers":{"X-Editor":"key","A":"b"}}`
+
+// An editor that the user trusts may say where the model is, for sessions that are
+// opened from then on.
+func TestProviders(t *testing.T) {
+	cli := ct.New(t, ct.Script{})
+	e := serve(t, backend.Options{Claude: cli.Path, TrustEditor: true, Env: []string{"HOME=" + t.TempDir(), "ANTHROPIC_BASE_URL=https://me:secret@example.com/v1?key=secret", "ANTHROPIC_API_KEY=secret"}})
+	require.True(t, e.Initialize(`{"plan":{}}`).Get("agentCapabilities.providers").IsObject())
+	list := func(address string) {
+		require.JSONEq(t, `{"providers":[{"providerId":"main","supported":["anthropic"],"required":false,"current":{"apiType":"anthropic","baseUrl":"`+address+`"}}]}`, e.Call("providers/list", `{}`).Raw)
+	}
+	env := func() []string {
+		e.Open(t.TempDir())
+		starts := cli.Starts()
+		return starts[len(starts)-1].Env
+	}
+	list("https://example.com/v1")
+	for params, want := range map[string]string{
+		`{"providerId":"x"}`: "unknown provider",
+		strings.Replace(providerSet, `"anthropic"`, `"openai"`, 1):                  "expected anthropic",
+		strings.Replace(providerSet, "http:", "file:", 1):                           "http:// or https://",
+		strings.Replace(providerSet, "http://127.0.0.1:1/v", "", 1):                 "http:// or https://",
+		strings.Replace(providerSet, `"key"`, `"key\nAuthorization: x"`, 1):         "texts of one line",
+		strings.Replace(providerSet, `"X-Editor":"key"`, `"X-Editor\nB":"key"`, 1):  "texts of one line",
+		strings.Replace(providerSet, `"X-Editor":"key"`, `"X-Editor":["a","b"]`, 1): "texts of one line",
+	} {
+		_, err := e.Try("providers/set", params)
+		require.ErrorContains(t, err, want, params)
+	}
+	require.Contains(t, env(), "ANTHROPIC_API_KEY=secret")
+	e.Call("providers/set", providerSet)
+	list("http://127.0.0.1:1/v")
+	got := env()
+	last := func(name string) string {
+		i := slices.IndexFunc(got, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+		require.GreaterOrEqual(t, i, 0, name)
+		return got[i]
+	}
+	require.Equal(t, "ANTHROPIC_BASE_URL=http://127.0.0.1:1/v", last("ANTHROPIC_BASE_URL"))
+	require.Equal(t, "ANTHROPIC_CUSTOM_HEADERS=A: b\nX-Editor: key", last("ANTHROPIC_CUSTOM_HEADERS"))
+	require.NotContains(t, strings.Join(got, "\n"), "secret")
+	e.Call("providers/disable", `{"providerId":"other"}`)
+	list("http://127.0.0.1:1/v")
+	e.Call("providers/disable", `{"providerId":"main"}`)
+	list("https://example.com/v1")
+	require.Contains(t, env(), "ANTHROPIC_API_KEY=secret")
+}
+
+// Without that trust the address is the user's to say.
+func TestProvidersNeedTrust(t *testing.T) {
+	e, _ := scripted(t, ct.Script{})
+	require.False(t, e.Initialize(`{"plan":{}}`).Get("agentCapabilities.providers").Exists())
+	for _, method := range []string{"providers/list", "providers/set", "providers/disable"} {
+		_, err := e.Try(method, providerSet)
+		require.ErrorContains(t, err, "--trust-editor")
+	}
 }

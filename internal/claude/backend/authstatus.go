@@ -20,7 +20,7 @@ const (
 	authUnclear = "unknown"
 )
 
-// Tell implements [editor.Teller].
+// Tell implements [editor.Backend].
 func (a *backend) Tell(notify func(method string, params any)) { a.notify = notify }
 
 // authStatus answers auth/status. It is no error that nobody is logged in.

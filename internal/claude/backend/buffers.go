@@ -11,7 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
-	"github.com/acp-bridge/acp-bridge/internal/grace"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // The CLI reads files from disk. What the user has typed and not saved is in
@@ -27,19 +27,24 @@ const (
 	maxBuffer = 256 << 10
 )
 
-// hooks are those that the CLI is asked to call, for an editor that can read
-// its buffers out.
+// hooks are those that the CLI is asked to call: before each call, for auto mode, and
+// after reads, for an editor that can read its buffers out.
 func (a *backend) hooks() map[string]any {
-	if !a.editor().reads {
-		return nil
-	}
-	return map[string]any{"PostToolUse": []any{map[string]any{
-		"matcher": "Read", "hookCallbackIds": []string{readHook},
+	hooks := map[string]any{"PreToolUse": []any{map[string]any{
+		"matcher": "*", "hookCallbackIds": []string{autoHook}, "timeout": autoTime.Seconds(),
 	}}}
+	if a.editor().reads {
+		hooks["PostToolUse"] = []any{map[string]any{"matcher": "Read", "hookCallbackIds": []string{readHook}}}
+	}
+	return hooks
 }
 
 // hook answers a callback of the CLI.
 func (p *pump) hook(m claude.Message) {
+	if m.Get("request.callback_id").Str == autoHook {
+		p.beforeCall(m)
+		return
+	}
 	p.s.out.Errand(m.RequestID(), func(ctx context.Context) func() {
 		var result any = struct{}{}
 		if path := m.Get("request.input.tool_input.file_path").Str; path != "" {
@@ -57,7 +62,7 @@ func (p *pump) hook(m claude.Message) {
 
 // unsaved returns the editor's text of a file if it is not what is on disk.
 func (s *conversation) unsaved(ctx context.Context, path string) (string, bool) {
-	ctx, cancel := grace.Context(ctx, bufferTime)
+	ctx, cancel := proc.Context(ctx, bufferTime)
 	defer cancel()
 	raw, err := s.out.Call(ctx, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(s.id), Path: path})
 	if err != nil {

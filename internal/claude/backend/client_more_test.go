@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -29,15 +30,15 @@ func (r row) play(t *testing.T, questions ...map[string]any) (*client, *ct.CLI) 
 // must not hit the next one.
 func TestSessionCancelBehindTheEndedTurn(t *testing.T) {
 	c, cli := row{info: "agent-shell"}.play(t, which)
-	first := c.e.prompt(c.session, "hi")
-	dismissed(c, c.e.asked("Which database?"))
-	first.ends(acp.StopReasonCancelled)
-	c.e.cancel(c.session)
-	second := c.e.prompt(c.session, "again")
-	r := c.e.asked("Which database?")
+	first := c.e.Prompt(c.session, "hi")
+	dismissed(c, c.e.Asked("Which database?"))
+	first.Ends(acp.StopReasonCancelled)
+	c.e.Cancel(c.session)
+	second := c.e.Prompt(c.session, "again")
+	r := c.e.Asked("Which database?")
 	c.clock.advance(byHand)
-	r.selects("SQLite")
-	second.ends(acp.StopReasonEndTurn)
+	r.Selects("SQLite")
+	second.Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_2"))
 }
 
@@ -45,11 +46,11 @@ func TestSessionCancelBehindTheEndedTurn(t *testing.T) {
 // buttons, that dismisses the question.
 func TestDeepChatGivesUpAfterAMinute(t *testing.T) {
 	c, cli := row{info: "DeepChat", opts: permission}.play(t, which)
-	turn := c.e.prompt(c.session, "hi")
-	r := c.e.asked("Which database?")
+	turn := c.e.Prompt(c.session, "hi")
+	r := c.e.Asked("Which database?")
 	c.clock.advance(time.Minute)
-	r.cancels()
-	turn.ends(acp.StopReasonCancelled)
+	r.Cancels()
+	turn.Ends(acp.StopReasonCancelled)
 	require.Contains(t, string(cli.Reply("toolu_1")), "User cancelled the question")
 }
 
@@ -69,32 +70,32 @@ func TestRungsThatFailAreRemembered(t *testing.T) {
 			c, cli := test.row.play(t, which)
 			turn := func(prompt string, want []string) {
 				t.Helper()
-				running := c.e.prompt(c.session, prompt)
+				running := c.e.Prompt(c.session, prompt)
 				for i, method := range want {
 					if method == "message" {
-						running.ends(acp.StopReasonEndTurn)
-						running = c.e.prompt(c.session, "2")
+						running.Ends(acp.StopReasonEndTurn)
+						running = c.e.Prompt(c.session, "2")
 						continue
 					}
-					r := c.e.next()
-					require.Equal(t, method, r.method)
+					r := c.e.Next()
+					require.Equal(t, method, r.Method)
 					switch {
 					case i == len(want)-1:
-						r.selects("SQLite")
+						r.Selects("SQLite")
 					case name == "an automatic reply":
-						r.selects("PostgreSQL")
+						r.Selects("PostgreSQL")
 					default:
-						r.answer <- acp.NewMethodNotFound(method)
+						r.Answer <- acp.NewMethodNotFound(method)
 					}
 				}
-				running.ends(acp.StopReasonEndTurn)
+				running.Ends(acp.StopReasonEndTurn)
 			}
 			turn("hi", test.first)
 			turn("again", test.then)
 			require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
 			require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_2"))
-			require.Empty(t, c.e.requests)
-			c.session = c.e.open(t.TempDir())
+			require.Empty(t, c.e.Requests)
+			c.session = c.e.Open(t.TempDir())
 			turn("hi", test.first)
 		})
 	}
@@ -128,21 +129,21 @@ func TestFormReplies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, cli := row{caps: `{"elicitation":{"form":{}}}`}.play(t, which, many)
-			turn := c.e.prompt(c.session, "hi")
-			c.e.asked("requestedSchema").answer <- test.reply
+			turn := c.e.Prompt(c.session, "hi")
+			c.e.Asked("requestedSchema").Answer <- test.reply
 			if test.want != "" {
-				turn.ends(test.stop)
+				turn.Ends(test.stop)
 				require.Contains(t, string(cli.AwaitReply("toolu_1")), test.want)
-				require.Empty(t, c.e.requests)
+				require.Empty(t, c.e.Requests)
 				return
 			}
-			r := c.e.asked("Which database?")
-			require.Equal(t, "session/request_permission", r.method)
-			r.selects("SQLite")
-			c.e.asked("Which features?").types("none")
-			turn.ends(acp.StopReasonEndTurn)
+			r := c.e.Asked("Which database?")
+			require.Equal(t, "session/request_permission", r.Method)
+			r.Selects("SQLite")
+			c.e.Asked("Which features?").Types("none")
+			turn.Ends(acp.StopReasonEndTurn)
 			require.JSONEq(t, `{"Which database?":"SQLite","Which features?":"none"}`, answers(cli, "toolu_1"))
-			require.Equal(t, "x", c.e.tool(c.session, "toolu_1")["drawn"])
+			require.Equal(t, "x", c.e.Tool(c.session, "toolu_1")["drawn"])
 		})
 	}
 }
@@ -150,24 +151,24 @@ func TestFormReplies(t *testing.T) {
 // A client that never answers a form: the user stops the turn, or goes on
 // typing.
 func TestFormThatIsNeverAnswered(t *testing.T) {
-	for name, end := range map[string]func(*client) *turn{
-		"session/cancel": func(c *client) *turn { c.e.cancel(c.session); return nil },
-		"a new prompt":   func(c *client) *turn { return c.e.prompt(c.session, "something else") },
+	for name, end := range map[string]func(*client) *acptest.Turn{
+		"session/cancel": func(c *client) *acptest.Turn { c.e.Cancel(c.session); return nil },
+		"a new prompt":   func(c *client) *acptest.Turn { return c.e.Prompt(c.session, "something else") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, cli := row{caps: `{"elicitation":{"form":{}}}`}.play(t, which)
-			turn := c.e.prompt(c.session, "hi")
-			r := c.e.asked("requestedSchema")
+			turn := c.e.Prompt(c.session, "hi")
+			r := c.e.Asked("requestedSchema")
 			next := end(c)
-			turn.ends(acp.StopReasonCancelled)
-			<-r.withdrawn
-			require.Equal(t, "failed", c.e.tool(c.session, "toolu_1")["status"])
+			turn.Ends(acp.StopReasonCancelled)
+			<-r.Withdrawn
+			require.Equal(t, "failed", c.e.Tool(c.session, "toolu_1")["status"])
 			require.NotContains(t, string(cli.Reply("toolu_1")), `"allow"`)
 			if next == nil {
-				next = c.e.prompt(c.session, "again")
+				next = c.e.Prompt(c.session, "again")
 			}
-			c.e.asked("requestedSchema").answer <- object{"action": "accept", "content": object{"question_0": "SQLite"}}
-			next.ends(acp.StopReasonEndTurn)
+			c.e.Asked("requestedSchema").Answer <- object{"action": "accept", "content": object{"question_0": "SQLite"}}
+			next.Ends(acp.StopReasonEndTurn)
 			require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_2"))
 		})
 	}
@@ -188,20 +189,20 @@ func TestLogTellsTheRung(t *testing.T) {
 			var log syncBuffer
 			test.row.opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			c, _ := test.row.play(t, which)
-			turn := c.e.prompt(c.session, "hi")
+			turn := c.e.Prompt(c.session, "hi")
 			for waits := true; waits; {
 				select {
-				case r := <-c.e.requests:
+				case r := <-c.e.Requests:
 					if test.row.replies != nil {
 						test.row.replies(c, r)
 					} else {
 						refuses(c, r)
 					}
-				case <-turn.done:
+				case <-turn.Done:
 					waits = false
 				}
 			}
-			c.e.prompt(c.session, "2").ends(acp.StopReasonEndTurn)
+			c.e.Prompt(c.session, "2").Ends(acp.StopReasonEndTurn)
 			for _, want := range test.want {
 				require.Contains(t, log.String(), want)
 			}

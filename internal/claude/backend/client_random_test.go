@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
@@ -52,9 +53,9 @@ func TestRandomClients(t *testing.T) {
 			{Match: "more", Steps: steps{ct.Text("Next.")}},
 		}})
 		c := &randomClient{client: r.connect(t, cli, sc), plan: plan, answered: map[string]bool{}}
-		defer c.e.leave()
+		defer c.e.Leave()
 		c.play()
-		c.e.prompt(c.session, "more").ends(acp.StopReasonEndTurn)
+		c.e.Prompt(c.session, "more").Ends(acp.StopReasonEndTurn)
 		end, problem := c.judge(cli, sc)
 		if problem != "" {
 			rt.Fatalf("%s\nat the agent: %s\nhistory:\n%s", problem, cli.Reply("toolu_1"), strings.Join(c.history, "\n"))
@@ -66,7 +67,7 @@ func TestRandomClients(t *testing.T) {
 
 // judge says how the call ended, and what is wrong with it.
 func (c *randomClient) judge(cli *ct.CLI, sc scenario) (end, problem string) {
-	if !strings.HasSuffix(c.e.said(c.session), "Next.") || len(c.e.requests) > 0 {
+	if !strings.HasSuffix(c.e.Said(c.session), "Next.") || len(c.e.Requests) > 0 {
 		problem = "the session does not go on as if nothing had been"
 	}
 	reply := gjson.ParseBytes(cli.Reply("toolu_1"))
@@ -103,45 +104,45 @@ func (c *randomClient) next(what string) string {
 
 // play lets client and user act until the agent's turn is over.
 func (c *randomClient) play() {
-	running := c.e.prompt(c.session, "begin")
+	running := c.e.Prompt(c.session, "begin")
 	for {
 		select {
-		case r := <-c.e.requests:
+		case r := <-c.e.Requests:
 			if next := c.request(r); next != nil {
-				<-running.done
+				<-running.Done
 				running = next
 			}
-		case <-running.done:
-			require.NoError(c.t, running.err)
-			if !running.resp.Get("_meta.acp-bridge.waitingFor").Exists() {
+		case <-running.Done:
+			require.NoError(c.t, running.Err)
+			if !running.Resp.Get("_meta.acp-bridge.waitingFor").Exists() {
 				return
 			}
 			if running = c.words(); running == nil {
 				return
 			}
-		case <-time.After(patience):
+		case <-time.After(acptest.Patience):
 			require.Fail(c.t, "nothing happens", strings.Join(c.history, "\n"))
 		}
 	}
 }
 
 // words answers a question in the conversation.
-func (c *randomClient) words() *turn {
-	shown := c.e.said(c.session)[c.read:]
+func (c *randomClient) words() *acptest.Turn {
+	shown := c.e.Said(c.session)[c.read:]
 	c.read += len(shown)
 	switch c.next("words") {
 	case "dismiss":
 		c.dismissed = true
-		return c.e.prompt(c.session, "Cancel")
+		return c.e.Prompt(c.session, "Cancel")
 	case "stop":
 		c.dismissed = true
-		c.e.cancel(c.session)
+		c.e.Cancel(c.session)
 		return nil
 	case "empty", "null":
-		return c.e.prompt(c.session, " ")
+		return c.e.Prompt(c.session, " ")
 	}
 	c.gives(shown)
-	return c.e.prompt(c.session, c.user.writes(shown))
+	return c.e.Prompt(c.session, c.user.writes(shown))
 }
 
 // gives notes that the user answers the question that is shown.
@@ -155,40 +156,40 @@ func (c *randomClient) gives(shown string) {
 
 // request answers a form or a permission request. It returns the prompt that
 // the user sends instead, if they do.
-func (c *randomClient) request(r *request) *turn {
-	isForm := r.method == acp.ClientMethodElicitationCreate
+func (c *randomClient) request(r *acptest.Request) *acptest.Turn {
+	isForm := r.Method == acp.ClientMethodElicitationCreate
 	guard := c.row.opts.Guard || slices.Contains([]string{"agent-shell", "vscode-acp-client"}, c.row.info)
 	guard = guard && r.Get("options.0.optionId").Str != "__done__"
-	act := c.next(r.method)
+	act := c.next(r.Method)
 	switch act {
 	case "stop":
 		c.dismissed = true
-		c.e.cancel(c.session)
+		c.e.Cancel(c.session)
 		return nil
 	case "go on typing":
 		c.dismissed = true
-		return c.e.prompt(c.session, "more")
+		return c.e.Prompt(c.session, "more")
 	case "refuse":
 		refuses(c.client, r)
 		return nil
 	case "null", "empty":
-		r.answer <- map[string]any{"null": nil, "empty": object{}}[act]
+		r.Answer <- map[string]any{"null": nil, "empty": object{}}[act]
 		return nil
 	case "dismiss", "decline":
 		c.clock.advance(byHand)
 		if isForm {
 			c.dismissed, c.declined = c.dismissed || act == "dismiss", act == "decline"
-			r.answer <- object{"action": map[string]string{"dismiss": "cancel", "decline": "decline"}[act]}
+			r.Answer <- object{"action": map[string]string{"dismiss": "cancel", "decline": "decline"}[act]}
 		} else {
 			c.dismissed = true
-			r.cancels()
+			r.Cancels()
 		}
 		return nil
 	case "no id", "own id":
 		if isForm {
-			r.answer <- object{"action": "accept", "content": object{"question_0": "Oracle"}}
+			r.Answer <- object{"action": "accept", "content": object{"question_0": "Oracle"}}
 		} else if act == "no id" {
-			r.reply(object{"outcome": "selected"})
+			r.Reply(object{"outcome": "selected"})
 		} else {
 			ownIDs(c.client, r)
 		}

@@ -3,35 +3,42 @@ package backend_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // What scripted clients do with a permission request. by hand is how long a
 // quick person takes.
-const byHand = 700 * time.Millisecond
+const byHand = time.Second
 
-type reply func(c *client, r *request)
+type reply func(c *client, r *acptest.Request)
 
 // titleAndContent is what most clients show of a question.
-func titleAndContent(r *request) string {
+func titleAndContent(r *acptest.Request) string {
 	return r.Get("toolCall.title").Str + "\n" + r.Get("toolCall.content.0.content.text").Str
 }
 
 // appended is a client that adds each content to what it shows of the tool call: the
 // question is not in the later ones.
-func appended(r *request) string {
-	shown := titleAndContent(r)
-	if question := r.Get("toolCall.rawInput.question").Str; strings.Contains(shown, "Picked so far") && !strings.Contains(shown, question) {
-		shown += "\n" + question
+func appended() func(*acptest.Request) string {
+	var before sync.Map
+	return func(r *acptest.Request) string {
+		shown, call := titleAndContent(r), r.Get("sessionId").Str+" "+r.Get("toolCall.toolCallId").Str
+		if old, ok := before.Load(call); ok {
+			shown = old.(string) + "\n" + shown
+		}
+		before.Store(call, shown)
+		return shown
 	}
-	return shown
 }
 
-func titleOnly(r *request) string { return r.Get("toolCall.title").Str }
+func titleOnly(r *acptest.Request) string { return r.Get("toolCall.title").Str }
 
 // inOurs, reversed and alphabetical are orders in which buttons are shown.
 func inOurs([]gjson.Result) {}
@@ -49,15 +56,15 @@ func alphabetical(options []gjson.Result) {
 
 // buttons shows one for each option; the id of the one pressed comes back.
 func buttons(order func([]gjson.Result)) reply {
-	return func(c *client, r *request) {
+	return func(c *client, r *acptest.Request) {
 		id := c.pressed(r, order)
 		c.clock.advance(byHand)
-		r.selects(id)
+		r.Selects(id)
 	}
 }
 
 // pressed is the id of the button that the user presses.
-func (c *client) pressed(r *request, order func([]gjson.Result)) string {
+func (c *client) pressed(r *acptest.Request, order func([]gjson.Result)) string {
 	options := r.Get("options").Array()
 	order(options)
 	names := make([]string, len(options))
@@ -69,35 +76,35 @@ func (c *client) pressed(r *request, order func([]gjson.Result)) string {
 }
 
 // withoutID shows buttons, and does not say which one was pressed.
-func withoutID(c *client, r *request) {
+func withoutID(c *client, r *acptest.Request) {
 	c.pressed(r, alphabetical)
 	c.clock.advance(byHand)
-	r.reply(object{"outcome": "selected"})
+	r.Reply(object{"outcome": "selected"})
 }
 
 // always takes the option at a position (from the end if it is negative),
 // whatever the user wants.
 func always(position int, after time.Duration) reply {
-	return func(c *client, r *request) {
+	return func(c *client, r *acptest.Request) {
 		options := r.Get("options").Array()
 		c.clock.advance(after)
-		r.selects(options[(position+len(options))%len(options)].Get("optionId").Str)
+		r.Selects(options[(position+len(options))%len(options)].Get("optionId").Str)
 	}
 }
 
 // dismissesItself answers cancelled without a user.
 func dismissesItself(after time.Duration) reply {
-	return func(c *client, r *request) {
+	return func(c *client, r *acptest.Request) {
 		c.clock.advance(after)
-		r.cancels()
+		r.Cancels()
 	}
 }
 
 // refuses answers with an error, as to an unknown method.
-func refuses(_ *client, r *request) { r.answer <- acp.NewMethodNotFound(r.method) }
+func refuses(_ *client, r *acptest.Request) { r.Answer <- acp.NewMethodNotFound(r.Method) }
 
 // taught answers in one go, with picks and words together.
-func taught(c *client, r *request) {
+func taught(c *client, r *acptest.Request) {
 	w := c.user.wants(c.row.shows(r))
 	c.clock.advance(byHand)
 	ids := append([]string{}, w.picks...)
@@ -114,52 +121,52 @@ func taught(c *client, r *request) {
 		meta["customText"] = "  " + w.text + "\n"
 	}
 	outcome["_meta"] = meta
-	r.reply(outcome)
+	r.Reply(outcome)
 }
 
 // Ways in which the user gets rid of an open request.
 
 // dismissed answers cancelled, as for Esc.
-func dismissed(c *client, r *request) {
+func dismissed(c *client, r *acptest.Request) {
 	c.clock.advance(byHand)
-	r.cancels()
+	r.Cancels()
 }
 
 // dismissedThenStopped is agent-shell: cancelled comes first, session/cancel,
 // with a field of its own, a few milliseconds later.
-func dismissedThenStopped(c *client, r *request) {
+func dismissedThenStopped(c *client, r *acptest.Request) {
 	dismissed(c, r)
-	require.NoError(c.t, c.e.conn.Notify(c.t.Context(), acp.AgentMethodSessionCancel, object{"sessionId": c.session, "reason": "user"}))
+	require.NoError(c.t, c.e.Conn.Notify(c.t.Context(), acp.AgentMethodSessionCancel, object{"sessionId": c.session, "reason": "user"}))
 }
 
 // stopped sends session/cancel and leaves the request open for ever.
-func stopped(c *client, _ *request) { c.e.cancel(c.session) }
+func stopped(c *client, _ *acptest.Request) { c.e.Cancel(c.session) }
 
 // stoppedThenDismissed is what the protocol asks for.
-func stoppedThenDismissed(c *client, r *request) {
-	c.e.cancel(c.session)
+func stoppedThenDismissed(c *client, r *acptest.Request) {
+	c.e.Cancel(c.session)
 	c.clock.advance(byHand)
-	r.cancels()
+	r.Cancels()
 }
 
 // stoppedThenWithoutID is agentic.nvim: session/cancel, then a pick of nothing.
-func stoppedThenWithoutID(c *client, r *request) {
-	c.e.cancel(c.session)
+func stoppedThenWithoutID(c *client, r *acptest.Request) {
+	c.e.Cancel(c.session)
 	c.clock.advance(byHand)
-	r.reply(object{"outcome": "selected"})
+	r.Reply(object{"outcome": "selected"})
 }
 
 // Forms, as Zed shows them.
 
-func form(c *client, r *request) {
-	r.answer <- object{"action": "accept", "content": c.user.fills(r.Result)}
+func form(c *client, r *acptest.Request) {
+	r.Answer <- object{"action": "accept", "content": c.user.fills(r.Result)}
 }
 
-func formCancelled(_ *client, r *request) { r.answer <- object{"action": "cancel"} }
+func formCancelled(_ *client, r *acptest.Request) { r.Answer <- object{"action": "cancel"} }
 
 // shellForm is the form of an agent-shell that has one: what is typed takes the place of a pick,
 // and joins several picks in one text; a field that is left alone is left out.
-func shellForm(c *client, r *request) {
+func shellForm(c *client, r *acptest.Request) {
 	c.clock.advance(byHand)
 	content := c.user.fills(r.Result)
 	for key, field := range r.Get("requestedSchema.properties").Map() {
@@ -181,18 +188,18 @@ func shellForm(c *client, r *request) {
 	if c.row.proxied && len(content) == 1 {
 		time.Sleep(byHand) // the agent behind the proxy has a clock of its own, and nothing else tells of a person
 	}
-	r.answer <- object{"action": "accept", "content": content}
+	r.Answer <- object{"action": "accept", "content": content}
 }
 
 // shellStopped is its key: it cancels, and stops the turn.
-func shellStopped(c *client, r *request) {
+func shellStopped(c *client, r *acptest.Request) {
 	c.clock.advance(byHand)
-	r.answer <- object{"action": "cancel"}
-	require.NoError(c.t, c.e.conn.Notify(c.t.Context(), acp.AgentMethodSessionCancel, object{"sessionId": c.session, "reason": "user"}))
+	r.Answer <- object{"action": "cancel"}
+	require.NoError(c.t, c.e.Conn.Notify(c.t.Context(), acp.AgentMethodSessionCancel, object{"sessionId": c.session, "reason": "user"}))
 }
 
 // ownIDs answers with an id that was never offered.
-func ownIDs(c *client, r *request) {
+func ownIDs(c *client, r *acptest.Request) {
 	c.clock.advance(byHand)
-	r.selects("allow")
+	r.Selects("allow")
 }

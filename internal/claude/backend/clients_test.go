@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	editorpkg "github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -24,7 +25,7 @@ type row struct {
 	caps string // clientCapabilities
 	opts backend.Options
 	// shows is what the user sees of a permission request.
-	shows func(*request) string
+	shows func(*acptest.Request) string
 	// reads checks what the user reads elsewhere before a permission request.
 	reads reply
 	// replies is what it does with a question, dismisses how its user gets rid
@@ -55,7 +56,7 @@ var rows = []row{
 	{name: "agent-shell", info: "agent-shell", replies: buttons(inOurs), dismisses: dismissedThenStopped, rung: "permission", words: "message"},
 	{name: "agent-shell with forms", info: "agent-shell", caps: `{"elicitation":{"form":{}}}`, forms: shellForm, formDismissed: shellStopped, rung: "form"},
 	{name: "agent-shell, automatic", info: "agent-shell", replies: always(0, 5*time.Millisecond), rung: "message"},
-	{name: "agentic.nvim", info: "Agentic.nvim", shows: appended, replies: buttons(reversed), dismisses: stoppedThenWithoutID, rung: "permission", words: "message"},
+	{name: "agentic.nvim", info: "Agentic.nvim", shows: appended(), replies: buttons(reversed), dismisses: stoppedThenWithoutID, rung: "permission", words: "message"},
 	{name: "CodeCompanion.nvim", info: "CodeCompanion.nvim", rung: "message"},
 	{name: "CodeCompanion.nvim, --ask permission", info: "CodeCompanion.nvim", opts: permission, replies: always(-1, byHand), types: true, rung: "message"},
 	{name: "avante.nvim", types: true, sends: wrapping, rung: "message"},
@@ -89,7 +90,7 @@ var rows = []row{
 
 // questionInTitle is a client that shows the title alone and is known for it:
 // the question must stand there.
-func questionInTitle(r *request) string {
+func questionInTitle(r *acptest.Request) string {
 	title := r.Get("toolCall.title").Str
 	if !strings.HasSuffix(title, "?") {
 		return "nothing but " + title
@@ -99,11 +100,11 @@ func questionInTitle(r *request) string {
 
 // itsCall is of a client that shows the title of a permission request, and the rest
 // at the tool call that it is about: the whole question must stand there already.
-func itsCall(c *client, r *request) {
+func itsCall(c *client, r *acptest.Request) {
 	id, text := r.Get("toolCall.toolCallId").Str, r.Get("toolCall.rawInput.question").Str
 	require.NotEmpty(c.t, text)
 	shown := ""
-	for _, u := range c.e.updates(c.session) {
+	for _, u := range c.e.Updates(c.session) {
 		if u.Get("toolCallId").Str == id && u.Get("content").Exists() {
 			shown = u.Get("content").Raw
 		}
@@ -199,16 +200,16 @@ func (r row) run(t *testing.T, sc scenario) {
 	}})
 	c := r.connect(t, cli, sc)
 	stop := c.converse(c.types("begin"))
-	c.e.prompt(c.session, "more").ends(acp.StopReasonEndTurn)
-	require.True(t, strings.HasSuffix(c.e.said(c.session), "Next."))
-	require.Empty(t, c.e.requests, "nothing more is asked")
+	c.e.Prompt(c.session, "more").Ends(acp.StopReasonEndTurn)
+	require.True(t, strings.HasSuffix(c.e.Said(c.session), "Next."))
+	require.Empty(t, c.e.Requests, "nothing more is asked")
 	if sc.want == "" {
 		c.refused(cli, stop)
 	} else {
 		require.Equal(t, acp.StopReasonEndTurn, stop)
 		require.JSONEq(t, sc.want, answers(cli, "toolu_1"))
-		require.Contains(t, c.e.said(c.session), "Noted.")
-		tool := c.e.tool(c.session, "toolu_1")
+		require.Contains(t, c.e.Said(c.session), "Noted.")
+		tool := c.e.Tool(c.session, "toolu_1")
 		require.Equal(t, "completed", tool["status"])
 		require.Equal(t, "x", tool["drawn"])
 		rung := r.rung
@@ -233,7 +234,7 @@ func (c *client) refused(cli *ct.CLI, stop acp.StopReason) {
 	require.JSONEq(c.t, `{"behavior":"deny","message":"User cancelled the question","interrupt":true}`, string(got))
 	failed := 0
 	for _, id := range []string{"toolu_1", "toolu_1:2", "toolu_1:3"} {
-		switch c.e.tool(c.session, id)["status"] {
+		switch c.e.Tool(c.session, id)["status"] {
 		case "failed":
 			failed++
 		case "pending":
@@ -245,7 +246,7 @@ func (c *client) refused(cli *ct.CLI, stop acp.StopReason) {
 	} else {
 		require.Equal(c.t, 1, failed)
 	}
-	require.NotContains(c.t, c.e.said(c.session), "Noted.")
+	require.NotContains(c.t, c.e.Said(c.session), "Noted.")
 }
 
 func (r row) connect(t *testing.T, cli *ct.CLI, sc scenario) *client {
@@ -259,7 +260,7 @@ func (r row) connect(t *testing.T, cli *ct.CLI, sc scenario) *client {
 	} else {
 		c.e = serve(t, r.opts)
 	}
-	c.e.watch = newZed(t)
+	c.e.Watch = newZed(t, r.info == "Agentic.nvim")
 	params := object{"protocolVersion": 1, "clientCapabilities": gjson.Parse(`{}`).Value()}
 	if r.caps != "" {
 		params["clientCapabilities"] = gjson.Parse(r.caps).Value()
@@ -267,45 +268,45 @@ func (r row) connect(t *testing.T, cli *ct.CLI, sc scenario) *client {
 	if r.info != "" {
 		params["clientInfo"] = object{"name": r.info, "version": "1"}
 	}
-	c.e.call(acp.AgentMethodInitialize, string(jsonOf(t, params)))
-	c.session = c.e.open(t.TempDir())
+	c.e.Call(acp.AgentMethodInitialize, string(jsonOf(t, params)))
+	c.session = c.e.Open(t.TempDir())
 	return c
 }
 
 // converse plays the user until the agent's turn is over. It returns how the
 // last prompt ended, or nothing if it was over when no prompt ran.
-func (c *client) converse(running *turn) acp.StopReason {
+func (c *client) converse(running *acptest.Turn) acp.StopReason {
 	c.t.Helper()
 	for {
 		select {
-		case r := <-c.e.requests:
+		case r := <-c.e.Requests:
 			c.answer(r)
-		case <-running.done:
-			require.NoError(c.t, running.err)
-			if !running.resp.Get("_meta.acp-bridge.waitingFor").Exists() {
-				return acp.StopReason(running.resp.Get("stopReason").Str)
+		case <-running.Done:
+			require.NoError(c.t, running.Err)
+			if !running.Resp.Get("_meta.acp-bridge.waitingFor").Exists() {
+				return acp.StopReason(running.Resp.Get("stopReason").Str)
 			}
-			require.Equal(c.t, "end_turn", running.resp.Get("stopReason").Str)
-			shown := c.e.said(c.session)[c.read:]
+			require.Equal(c.t, "end_turn", running.Resp.Get("stopReason").Str)
+			shown := c.e.Said(c.session)[c.read:]
 			c.read += len(shown)
 			if c.user.wants(shown).dismiss() && !c.row.types {
-				c.e.cancel(c.session)
+				c.e.Cancel(c.session)
 				return ""
 			}
 			running = c.types(c.user.writes(shown))
-		case <-time.After(patience):
+		case <-time.After(acptest.Patience):
 			require.Fail(c.t, "nothing happens")
 		}
 	}
 }
 
 // types sends what the user typed as the client does.
-func (c *client) types(text string) *turn {
+func (c *client) types(text string) *acptest.Turn {
 	if c.row.sends == nil {
-		return c.e.prompt(c.session, text)
+		return c.e.Prompt(c.session, text)
 	}
 	c.typed = append(c.typed, text)
-	return c.e.promptBlocks(c.session, string(jsonOf(c.t, c.row.sends(c.typed))))
+	return c.e.PromptBlocks(c.session, string(jsonOf(c.t, c.row.sends(c.typed))))
 }
 
 func textBlock(tag, text string) object {
@@ -331,9 +332,9 @@ func withContext(typed []string) []object {
 }
 
 // answer does what the client does with a request.
-func (c *client) answer(r *request) {
+func (c *client) answer(r *acptest.Request) {
 	c.t.Helper()
-	switch r.method {
+	switch r.Method {
 	case acp.ClientMethodElicitationCreate:
 		require.NotNil(c.t, c.row.forms, "a form that was not advertised")
 		if c.row.formDismissed != nil && c.dismisses {
@@ -352,6 +353,6 @@ func (c *client) answer(r *request) {
 		}
 		c.row.replies(c, r)
 	default:
-		require.Fail(c.t, "a method that no client knows", r.method)
+		require.Fail(c.t, "a method that no client knows", r.Method)
 	}
 }

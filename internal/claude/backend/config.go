@@ -36,6 +36,14 @@ func (a *backend) mayBypass() bool {
 		slices.Contains(a.opts.Args, "--allow-dangerously-skip-permissions")
 }
 
+// mayAuto reports whether the CLI has the mode auto now. Of a model that it does not list
+// it does not say that.
+func (s *conversation) mayAuto() bool {
+	c, info := s.chosen.Load(), s.info.Load()
+	model := c.currentModel(info)
+	return !c.settings.AutoOff && (model.Auto || !lists(info, model.Value) && slices.ContainsFunc(info.Models, func(m claude.Model) bool { return m.Auto }))
+}
+
 // trusts reports whether what the editor says about a session may raise what runs
 // without asking. An editor that may choose to ask for nothing can do no more.
 func (a *backend) trusts() bool { return a.opts.TrustEditor || a.mayBypass() }
@@ -49,7 +57,14 @@ func (s *conversation) modes() *acp.SessionModeState {
 		if kind := kindForAIR(m.Id); air && kind != "" {
 			m.Meta = forAIR(nil, "kind", kind)
 		}
-		if m.Id != "bypassPermissions" || current == "bypassPermissions" || s.agent.mayBypass() {
+		has := true
+		switch m.Id {
+		case "auto":
+			has = s.mayAuto()
+		case "bypassPermissions":
+			has = s.agent.mayBypass()
+		}
+		if has || string(m.Id) == current {
 			state.AvailableModes = append(state.AvailableModes, m)
 		}
 	}

@@ -56,22 +56,10 @@ type process struct {
 	drained chan struct{} // closed when proc has ended and been read
 }
 
-// cliID is the CLI's own id of the conversation.
-func (s *conversation) cliID() string {
-	if id := s.named.Load(); id != nil {
-		return *id
-	}
-	return s.id
-}
-
 // newSession starts the CLI and waits for its initialize reply and nothing
 // else: models and commands come from it.
 func (a *backend) newSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
-	r, err := editor.Decode[acp.NewSessionRequest](o.Params)
-	if err != nil {
-		return nil, nil, err
-	}
-	u, err := a.setupOf(o.Params, r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta)
+	u, _, err := a.setupOf(o.Params)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -151,7 +139,7 @@ func (s *conversation) Interrupt(ctx context.Context, all bool) error {
 	return proc.Interrupt(ctx)
 }
 
-// Describe implements [editor.Described].
+// Describe implements [editor.Conversation].
 func (s *conversation) Describe(it *desk.Item) {
 	it.Agent, it.Dir = "Claude Code", s.cwd
 	if info := s.info.Load(); info != nil {

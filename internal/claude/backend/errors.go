@@ -8,11 +8,11 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 func authRequired(message string) *acp.RequestError {
-	return &acp.RequestError{Code: rpccode.AuthRequired, Message: clean.Block(message)}
+	return &acp.RequestError{Code: ndjson.AuthRequired, Message: clean.Block(message)}
 }
 
 // loginHelp says what to do about a missing login.

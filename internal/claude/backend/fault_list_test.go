@@ -3,12 +3,16 @@
 package backend_test
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
@@ -41,7 +45,7 @@ var faults = []fault{
 	}},
 	{name: "the CLI is stopped, the user cancels", strike: func(x *faulty) string {
 		freeze(x, x.pid())
-		x.e.cancel(x.session)
+		x.e.Cancel(x.session)
 		return "cancelled"
 	}},
 	{name: "the CLI is stopped, the editor leaves", heavy: true, strike: func(x *faulty) string { freeze(x, x.pid()); return "left" }},
@@ -72,17 +76,17 @@ var faults = []fault{
 		return "left"
 	}},
 	{name: "the editor closes what it reads, then leaves", strike: func(x *faulty) string {
-		x.e.in.Close()
+		x.e.In.Close()
 		return "left"
 	}},
 	{name: "the editor closes what it reads, and stays", moments: "before answered", strike: func(x *faulty) string {
-		x.e.in.Close()
+		x.e.In.Close()
 		x.cli.Release("before")
 		x.cli.Release("answered")
 		select { // the agent sees it when it writes
-		case err := <-x.e.served:
-			x.e.served <- err
-		case <-time.After(patience):
+		case err := <-x.e.Served:
+			x.e.Served <- err
+		case <-time.After(acptest.Patience):
 			require.Fail(x, "the agent writes to nobody")
 		}
 		return "left"
@@ -95,25 +99,25 @@ var faults = []fault{
 	}},
 	{name: "the editor stalls, and cancels", moments: "before open mid answered", strike: func(x *faulty) string {
 		pid := x.pid()
-		x.e.gate.close()
-		x.e.cancel(x.session)
+		x.e.Gate.Close()
+		x.e.Cancel(x.session)
 		x.interrupted(pid)
-		x.e.gate.open()
+		x.e.Gate.Open()
 		return "cancelled"
 	}},
 	{name: "the editor stalls while the CLI floods it, cancels, and sends the next prompt", flood: true, moments: "before open mid answered", strike: func(x *faulty) string {
 		pid := x.pid()
-		x.e.gate.close()
+		x.e.Gate.Close()
 		x.cli.Release("flood")
-		x.e.cancel(x.session)
-		x.queued = x.e.prompt(x.session, "more")
+		x.e.Cancel(x.session)
+		x.queued = x.e.Prompt(x.session, "more")
 		x.interrupted(pid) // its replies are not read
-		x.e.gate.open()
+		x.e.Gate.Open()
 		return "cancelled"
 	}},
-	{name: "the editor stalls, and leaves", heavy: true, strike: func(x *faulty) string { x.e.gate.close(); return "left" }},
+	{name: "the editor stalls, and leaves", heavy: true, strike: func(x *faulty) string { x.e.Gate.Close(); return "left" }},
 	{name: "the editor answers nothing, and cancels", moments: "open mid", strike: func(x *faulty) string {
-		x.e.cancel(x.session)
+		x.e.Cancel(x.session)
 		return "cancelled"
 	}},
 	{name: "the editor sends garbage", strike: sends("garbage\n\xff\xfe\x00\n{\"jsonrpc\"\n42\nnull\n\n")},
@@ -123,25 +127,25 @@ var faults = []fault{
 		return ""
 	}},
 	{name: "the editor's lines come in pieces", strike: func(x *faulty) string {
-		x.e.wire.tear(func(n int) int { return n / 2 })
+		x.e.Wire.Tear(func(n int) int { return n / 2 })
 		return ""
 	}},
 	{name: "the editor uses an id twice", strike: sends(strings.Repeat(`{"jsonrpc":"2.0","id":"twice","method":"session/list","params":{}}`+"\n", 2))},
 	{name: "the editor answers twice", strike: func(x *faulty) string {
-		x.e.wire.double(true)
+		x.e.Wire.Double(true)
 		if x.open == nil {
-			x.arrives(forged(x.asked()) + "\n")
+			x.arrives(acptest.Forged(x.asked()) + "\n")
 		}
 		return ""
 	}},
 	{name: "the editor answers what was not asked", strike: func(x *faulty) string {
 		for _, id := range []string{"424242", `"x"`, "null", "-1", `{}`, "1.5"} {
-			x.arrives(forged(id) + "\n")
+			x.arrives(acptest.Forged(id) + "\n")
 		}
 		return ""
 	}},
 	{name: "the editor sends a batch", strike: func(x *faulty) string {
-		x.arrives("[" + forged(x.asked()) + "]\n")
+		x.arrives("[" + acptest.Forged(x.asked()) + "]\n")
 		return ""
 	}},
 	{name: "the editor sends a request that is too long", heavy: true, strike: func(x *faulty) string {
@@ -149,7 +153,7 @@ var faults = []fault{
 		return ""
 	}},
 	{name: "the editor sends a reply that is too long", heavy: true, strike: func(x *faulty) string {
-		x.breaks(strings.TrimSuffix(forged(x.asked()), "}") + `,"more":"` + strings.Repeat("x", 64<<20) + `"}` + "\n")
+		x.breaks(strings.TrimSuffix(acptest.Forged(x.asked()), "}") + `,"more":"` + strings.Repeat("x", 64<<20) + `"}` + "\n")
 		return ""
 	}},
 }
@@ -166,16 +170,55 @@ func sends(text string) func(*faulty) string {
 func (x *faulty) interrupted(pid int) {
 	require.Eventually(x, func() bool {
 		return syscall.Kill(pid, 0) != nil || len(x.cli.Controls("interrupt")) > 0
-	}, patience, tick)
+	}, acptest.Patience, tick)
 }
 
 // stalls has the editor read nothing until the agent has gone on.
 func stalls(x *faulty) string {
-	x.e.gate.close()
+	x.e.Gate.Close()
 	sent := x.sent.Load()
 	x.then = func() {
-		require.Eventually(x, func() bool { return x.sent.Load() > sent || x.cli.Reply(call1) != nil }, patience, tick)
-		x.e.gate.open()
+		require.Eventually(x, func() bool { return x.sent.Load() > sent || x.cli.Reply(call1) != nil }, acptest.Patience, tick)
+		x.e.Gate.Open()
 	}
 	return ""
+}
+
+// half is the beginning of a reply.
+func half(id string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":{"outcome":"selected","optionId":"never given"}`
+}
+
+// freeze stops a CLI and waits until it stands: all its threads take a moment.
+func freeze(t testing.TB, pid int) {
+	stat := fmt.Sprintf("/proc/%d/stat", pid)
+	require.Eventually(t, func() bool {
+		_ = syscall.Kill(pid, syscall.SIGSTOP) // again, should an earlier freeze end now
+		text, err := os.ReadFile(stat)
+		return err != nil || strings.Contains(string(text), ") T ") // there is no /proc, or it says so
+	}, acptest.Patience, time.Millisecond)
+}
+
+// closePipe has a CLI close its output or its input and waits until it has.
+func closePipe(t testing.TB, cli *ct.CLI, pid int, which syscall.Signal) {
+	_ = syscall.Kill(pid, which)
+	require.Eventually(t, func() bool {
+		run := 0
+		for _, l := range cli.Lines() {
+			if l.Start != nil && l.Start.Pid == pid {
+				run = l.Run
+			}
+			if l.Run == run && (l.EOF && which == ct.CloseStdinNow || l.Mute && which == ct.CloseStdoutNow) {
+				return true
+			}
+		}
+		return syscall.Kill(pid, 0) != nil
+	}, acptest.Patience, time.Millisecond)
+}
+
+// process says what is known of a process.
+func process(pid int) string {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return fmt.Sprintf("%d %q\n%s", pid, args, status)
 }

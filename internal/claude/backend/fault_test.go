@@ -19,9 +19,11 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 // The moments of a call of two questions: the agent works; the first question
@@ -74,7 +76,7 @@ func testFaults(t *testing.T, serve serving, half int) {
 		var err error
 		times, err = strconv.Atoi(text)
 		require.NoError(t, err, "ACP_BRIDGE_FAULTS")
-		all = times > 0 || !raceDetector
+		all = times > 0 || !leaktest.Race
 	}
 	type one struct {
 		fault
@@ -135,14 +137,14 @@ type faulty struct {
 	e            *editor
 	cli          *ct.CLI
 	session      string
-	running      *turn    // the last prompt
-	queued       *turn    // one behind it
-	open         *request // what the user has to answer
-	waits        string   // the tool call that waits for words
-	complete     bool     // the user has answered all
-	heard        bool     // the agent has the answers
-	skip         bool     // what was open is open no more
-	then         func()   // what follows on the user's next act
+	running      *acptest.Turn    // the last prompt
+	queued       *acptest.Turn    // one behind it
+	open         *acptest.Request // what the user has to answer
+	waits        string           // the tool call that waits for words
+	complete     bool             // the user has answered all
+	heard        bool             // the agent has the answers
+	skip         bool             // what was open is open no more
+	then         func()           // what follows on the user's next act
 	lastAsked    atomic.Value
 	sent         atomic.Int64 // lines to the editor
 }
@@ -176,18 +178,18 @@ func newFaulty(t *testing.T, rung, moment string, f fault, serve serving) *fault
 			}
 		},
 	}, serve)
-	x.e.initialize(faultRungs[rung].caps)
-	x.session = x.e.open(t.TempDir())
+	x.e.Initialize(faultRungs[rung].caps)
+	x.session = x.e.Open(t.TempDir())
 	return x
 }
 
-func (x *faulty) write(text string) { require.NoError(x, x.e.wire.send(text)) }
+func (x *faulty) write(text string) { require.NoError(x, x.e.Wire.Send(text)) }
 
 // arrives writes whole lines, and goes on when the agent has read them: what is
 // sent before a question is no answer to it then.
 func (x *faulty) arrives(lines string) {
 	x.write(lines)
-	x.e.call(acp.AgentMethodSessionList, `{}`)
+	x.e.Call(acp.AgentMethodSessionList, `{}`)
 }
 
 // breaks sends a reply that cannot be used. If it is one to what is open, the
@@ -217,7 +219,7 @@ func (x *faulty) stops() string {
 	if x.moment == "after" {
 		return "deaf"
 	}
-	x.e.cancel(x.session)
+	x.e.Cancel(x.session)
 	return "cancelled"
 }
 
@@ -225,28 +227,28 @@ func (x *faulty) run() {
 	end := x.play()
 	switch end {
 	case "":
-		require.True(x, strings.HasSuffix(x.e.said(x.session), "Noted."))
+		require.True(x, strings.HasSuffix(x.e.Said(x.session), "Noted."))
 	case "dead":
 		x.buries()
 	case "deaf":
 		pid := x.pid()
 		gone := func() bool {
-			x.running = x.e.prompt(x.session, "more")
-			x.e.cancel(x.session) // perhaps before it is on its way
-			<-x.running.done
+			x.running = x.e.Prompt(x.session, "more")
+			x.e.Cancel(x.session) // perhaps before it is on its way
+			<-x.running.Done
 			return syscall.Kill(pid, 0) != nil
 		}
-		require.Eventually(x, gone, patience, tick)
+		require.Eventually(x, gone, acptest.Patience, tick)
 	case "cancelled":
 		switch {
 		case x.waits != "", x.moment == "after": // no prompt runs
 		case strings.Contains(x.name, "answers") && (x.rung == "message" || x.rung == "other"):
 			// What waits for words may have come before the cancel.
-			if <-x.running.done; !x.running.resp.Get("_meta.acp-bridge.waitingFor").Exists() {
-				x.running.ends(acp.StopReasonCancelled)
+			if <-x.running.Done; !x.running.Resp.Get("_meta.acp-bridge.waitingFor").Exists() {
+				x.running.Ends(acp.StopReasonCancelled)
 			}
 		default:
-			x.running.ends(acp.StopReasonCancelled)
+			x.running.Ends(acp.StopReasonCancelled)
 		}
 		// A CLI that honoured the cancel just before it was stopped is still
 		// there, and a silent CLI is waited for.
@@ -255,7 +257,7 @@ func (x *faulty) run() {
 	if end != "left" {
 		x.goesOn()
 	}
-	x.e.leave()
+	x.e.Leave()
 	for _, start := range x.cli.Starts() {
 		require.ErrorIs(x, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left: %s", process(start.Pid))
 	}
@@ -274,38 +276,38 @@ func (x *faulty) buries() {
 	case x.moment == "after": // it may be seen when a prompt is on its way
 		pid := x.pid()
 		require.Eventually(x, func() bool {
-			if x.running = x.e.prompt(x.session, "more"); x.running.failed() {
-				require.ErrorContains(x, x.running.err, "Claude Code")
+			if x.running = x.e.Prompt(x.session, "more"); x.running.Failed() {
+				require.ErrorContains(x, x.running.Err, "Claude Code")
 			}
 			return syscall.Kill(pid, 0) != nil
-		}, patience, tick)
+		}, acptest.Patience, tick)
 		return
 	case x.waits != "":
-		failed := func() bool { return x.e.tool(x.session, x.waits)["status"] == "failed" }
-		require.Eventually(x, failed, patience, tick)
-		x.running = x.e.prompt(x.session, "more")
+		failed := func() bool { return x.e.Tool(x.session, x.waits)["status"] == "failed" }
+		require.Eventually(x, failed, acptest.Patience, tick)
+		x.running = x.e.Prompt(x.session, "more")
 	}
-	x.running.fails("Claude Code")
+	x.running.Fails("Claude Code")
 }
 
 // goesOn sends a prompt that has nothing to do with the fault any more.
 func (x *faulty) goesOn() {
 	next := x.queued
 	if next == nil {
-		next = x.e.prompt(x.session, "more")
+		next = x.e.Prompt(x.session, "more")
 	}
 	x.proceeds()
-	next.ends(acp.StopReasonEndTurn)
-	require.True(x, strings.HasSuffix(x.e.said(x.session), "More."), x.e.said(x.session))
-	for len(x.e.requests) > 0 {
+	next.Ends(acp.StopReasonEndTurn)
+	require.True(x, strings.HasSuffix(x.e.Said(x.session), "More."), x.e.Said(x.session))
+	for len(x.e.Requests) > 0 {
 		select {
-		case <-(<-x.e.requests).withdrawn:
+		case <-(<-x.e.Requests).Withdrawn:
 		default:
 			require.Fail(x, "something more is asked")
 		}
 	}
 	for _, id := range []string{call1, call2} {
-		if tool := x.e.tool(x.session, id); len(tool) > 0 {
+		if tool := x.e.Tool(x.session, id); len(tool) > 0 {
 			require.Contains(x, []string{"completed", "failed"}, tool["status"], "%s stays open", id)
 		}
 	}
@@ -313,8 +315,8 @@ func (x *faulty) goesOn() {
 
 // play plays up to the end of the turn, or to what the fault makes of it.
 func (x *faulty) play() (end string) {
-	x.running = x.e.prompt(x.session, "begin")
-	x.e.await(x.session, "the text", func(u gjson.Result) bool { return strings.Contains(u.Raw, "Let me ask.") })
+	x.running = x.e.Prompt(x.session, "begin")
+	x.e.Await(x.session, "the text", func(u gjson.Result) bool { return strings.Contains(u.Raw, "Let me ask.") })
 	if end = x.strikes("before"); end != "" {
 		return end
 	}
@@ -342,7 +344,7 @@ func (x *faulty) play() (end string) {
 			x.cli.Release("answered")
 			x.proceeds()
 		case "over":
-			x.running.ends(acp.StopReasonEndTurn)
+			x.running.Ends(acp.StopReasonEndTurn)
 			return x.strikes("after")
 		}
 	}
@@ -353,12 +355,12 @@ func (x *faulty) play() (end string) {
 func (x *faulty) next() (what string) {
 	require.Eventually(x, func() bool {
 		select {
-		case x.open = <-x.e.requests:
+		case x.open = <-x.e.Requests:
 			what = "open"
 			return true
-		case <-x.running.done:
+		case <-x.running.Done:
 			what = "over"
-			if x.waits = x.running.resp.Get("_meta.acp-bridge.waitingFor").Str; x.waits != "" {
+			if x.waits = x.running.Resp.Get("_meta.acp-bridge.waitingFor").Str; x.waits != "" {
 				what = "open"
 			}
 			return true
@@ -368,7 +370,7 @@ func (x *faulty) next() (what string) {
 			what = "heard"
 		}
 		return what != ""
-	}, patience, tick, "nothing happens")
+	}, acptest.Patience, tick, "nothing happens")
 	return what
 }
 
@@ -379,7 +381,7 @@ func (x *faulty) strikes(moment string) string {
 	}
 	end := x.strike(x)
 	if end == "left" {
-		x.e.leave()
+		x.e.Leave()
 	}
 	return end
 }
@@ -397,23 +399,23 @@ func (x *faulty) answers() {
 	x.open, x.waits = nil, ""
 	switch {
 	case waits == call1:
-		x.running = x.e.prompt(x.session, database)
+		x.running = x.e.Prompt(x.session, database)
 	case waits != "":
-		x.running = x.e.prompt(x.session, "1,3")
+		x.running = x.e.Prompt(x.session, "1,3")
 		x.complete = true
-	case r.method == acp.ClientMethodElicitationCreate:
-		r.answer <- object{"action": "accept", "content": object{"question_0": database, "question_1": []string{"Auth", "Logs"}}}
+	case r.Method == acp.ClientMethodElicitationCreate:
+		r.Answer <- object{"action": "accept", "content": object{"question_0": database, "question_1": []string{"Auth", "Logs"}}}
 		x.complete = true
-	case strings.Contains(r.options(), database):
-		r.selects(database)
-	case strings.Contains(r.options(), "PostgreSQL"):
-		r.selects("__other__")
-	case strings.Contains(r.options(), "Auth="):
-		r.selects("Auth")
-	case strings.Contains(r.options(), "Logs="):
-		r.selects("Logs")
+	case strings.Contains(r.Options(), database):
+		r.Selects(database)
+	case strings.Contains(r.Options(), "PostgreSQL"):
+		r.Selects("__other__")
+	case strings.Contains(r.Options(), "Auth="):
+		r.Selects("Auth")
+	case strings.Contains(r.Options(), "Logs="):
+		r.Selects("Logs")
 	default:
-		r.selects("__done__")
+		r.Selects("__done__")
 		x.complete = true
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -34,45 +35,45 @@ const plainForm = `{"message":"Which?","requestedSchema":{"type":"object","prope
 
 func TestFormEndsRight(t *testing.T) {
 	for name, tc := range map[string]struct {
-		end func(e *editor, cli *ct.CLI, s string, turn *turn)
+		end func(e *editor, cli *ct.CLI, s string, turn *acptest.Turn)
 		// cancel, none where the CLI no longer waits, or one of them where it may
 		// have been ended first.
 		reply string
 	}{
-		"session cancelled": {func(e *editor, _ *ct.CLI, s string, turn *turn) {
-			e.cancel(s)
-			turn.ends(acp.StopReasonCancelled)
+		"session cancelled": {func(e *editor, _ *ct.CLI, s string, turn *acptest.Turn) {
+			e.Cancel(s)
+			turn.Ends(acp.StopReasonCancelled)
 		}, "cancel"},
-		"new prompt": {func(e *editor, _ *ct.CLI, s string, turn *turn) {
-			next := e.prompt(s, "something else")
-			turn.ends(acp.StopReasonCancelled)
-			next.ends(acp.StopReasonEndTurn)
+		"new prompt": {func(e *editor, _ *ct.CLI, s string, turn *acptest.Turn) {
+			next := e.Prompt(s, "something else")
+			turn.Ends(acp.StopReasonCancelled)
+			next.Ends(acp.StopReasonEndTurn)
 		}, "cancel"},
-		"session closed": {func(e *editor, _ *ct.CLI, s string, turn *turn) {
-			e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
-			turn.ends(acp.StopReasonCancelled)
+		"session closed": {func(e *editor, _ *ct.CLI, s string, turn *acptest.Turn) {
+			e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+			turn.Ends(acp.StopReasonCancelled)
 		}, "cancel or none"},
-		"withdrawn by the CLI": {func(e *editor, cli *ct.CLI, s string, turn *turn) {
+		"withdrawn by the CLI": {func(e *editor, cli *ct.CLI, s string, turn *acptest.Turn) {
 			cli.Release("withdraw")
-			turn.ends(acp.StopReasonEndTurn)
+			turn.Ends(acp.StopReasonEndTurn)
 		}, "none"},
-		"CLI dies": {func(e *editor, cli *ct.CLI, s string, turn *turn) {
+		"CLI dies": {func(e *editor, cli *ct.CLI, s string, turn *acptest.Turn) {
 			kill(t, cli.Starts()[0].Pid)
-			turn.fails("ended by a signal")
+			turn.Fails("ended by a signal")
 		}, "none"},
-		"editor gone": {func(e *editor, _ *ct.CLI, _ string, _ *turn) { e.leave() }, "cancel or none"},
+		"editor gone": {func(e *editor, _ *ct.CLI, _ string, _ *acptest.Turn) { e.Leave() }, "cancel or none"},
 	} {
 		for _, caps := range []string{`{"elicitation":{"form":{}}}`, `{}`} {
 			t.Run(name+" "+caps, func(t *testing.T) {
 				e, cli := scripted(t, turns(steps{formOf("form", plainForm), ct.Wait("withdraw"),
 					ct.Raw(`{"type":"control_cancel_request","request_id":"req-1-form"}`), ct.Text("done")}, steps{ct.Text("next")}))
-				e.initialize(caps)
-				s := e.open(t.TempDir())
-				turn := e.prompt(s, "hi")
-				r := e.asked("Which?")
+				e.Initialize(caps)
+				s := e.Open(t.TempDir())
+				turn := e.Prompt(s, "hi")
+				r := e.Asked("Which?")
 				tc.end(e, cli, s, turn)
-				if e.served != nil {
-					<-r.withdrawn
+				if e.Served != nil {
+					<-r.Withdrawn
 				}
 				if tc.reply == "cancel" {
 					cli.AwaitReply("form")
@@ -92,16 +93,16 @@ func TestFormEndsRight(t *testing.T) {
 // and takes no question along.
 func TestFormsWaitInLine(t *testing.T) {
 	e, cli := scripted(t, turns(steps{formOf("first", plainForm), formOf("second", logIn), ct.Message(ct.Question("toolu_1", which)), ct.Text("done")}))
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	r := e.asked("MCP server shop: name")
-	require.Empty(t, e.requests)
-	r.cancels()
-	r = e.asked("https://example.com/login?x=1")
-	require.Empty(t, e.requests)
-	r.selects("Opened, go on")
-	e.asked("Which database?").selects("SQLite")
-	turn.ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	turn := e.Prompt(s, "hi")
+	r := e.Asked("MCP server shop: name")
+	require.Empty(t, e.Requests)
+	r.Cancels()
+	r = e.Asked("https://example.com/login?x=1")
+	require.Empty(t, e.Requests)
+	r.Selects("Opened, go on")
+	e.Asked("Which database?").Selects("SQLite")
+	turn.Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"action":"cancel"}`, string(cli.AwaitReply("first")))
 	require.JSONEq(t, `{"action":"accept"}`, string(cli.AwaitReply("second")))
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
@@ -110,20 +111,20 @@ func TestFormsWaitInLine(t *testing.T) {
 // The CLI works by itself, and an MCP server asks: no prompt runs.
 func TestFormOutsideAPrompt(t *testing.T) {
 	for first, answer := range map[adapter.Rung]func(e *editor, s string){
-		adapter.Permission: func(e *editor, s string) { e.asked("Which?").types("Bo") },
+		adapter.Permission: func(e *editor, s string) { e.Asked("Which?").Types("Bo") },
 		adapter.Conversation: func(e *editor, s string) {
-			e.await(s, "the question", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "Which?") })
-			e.prompt(s, "Bo")
+			e.Await(s, "the question", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "Which?") })
+			e.Prompt(s, "Bo")
 		},
 	} {
 		cli := ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: steps{ct.Text("first")}, After: steps{formOf("form", plainForm), ct.Wait("replied"), ct.Text("second")}}}})
 		e := serve(t, backend.Options{Claude: cli.Path, First: first})
-		s := e.ready()
-		e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+		s := e.Ready()
+		e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
 		answer(e, s)
 		require.JSONEq(t, `{"action":"accept","content":{"name":"Bo"}}`, string(cli.AwaitReply("form")))
 		cli.Release("replied")
-		e.await(s, "the rest", func(u gjson.Result) bool { return u.Get("content.text").Str == "second" })
+		e.Await(s, "the rest", func(u gjson.Result) bool { return u.Get("content.text").Str == "second" })
 	}
 }
 
@@ -132,14 +133,14 @@ func TestDismissedQuestionCancelsTheFormBehindIt(t *testing.T) {
 	question := ct.Raw(line(object{"type": "control_request", "request_id": "req-1-question", "request": object{
 		"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": "toolu_1", "input": object{"questions": []any{which}}}}))
 	e, cli := scripted(t, turns(steps{question, formOf("form", plainForm), ct.Wait("replied")}, steps{ct.Text("next")}))
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	e.asked("Which database?").cancels()
+	s := e.Ready()
+	turn := e.Prompt(s, "hi")
+	e.Asked("Which database?").Cancels()
 	require.Contains(t, string(cli.AwaitReply("question")), `"interrupt":true`)
 	require.JSONEq(t, `{"action":"cancel"}`, string(cli.AwaitReply("form")))
 	cli.Release("replied")
-	turn.ends(acp.StopReasonCancelled)
-	require.Empty(t, e.requests, "it was never shown")
+	turn.Ends(acp.StopReasonCancelled)
+	require.Empty(t, e.Requests, "it was never shown")
 }
 
 // Nothing that the user did not say becomes a value.
@@ -150,25 +151,25 @@ func TestFormIsNotInvented(t *testing.T) {
 	}{
 		"words that never fit": {func(e *editor) {
 			for range 3 {
-				e.asked("age").types("old")
+				e.Asked("age").Types("old")
 			}
 		}, "No answer fitted: expected a whole number"},
-		"an option never offered": {func(e *editor) { e.asked("age").selects("42") }, "User cancelled"},
+		"an option never offered": {func(e *editor) { e.Asked("age").Selects("42") }, "User cancelled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cli := ct.New(t, turns(steps{formOf("form", `{"message":"m","requestedSchema":{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"]}}`), ct.Wait("replied"), ct.Text("done")}))
 			e := serve(t, backend.Options{Claude: cli.Path})
-			s := e.ready()
-			turn := e.prompt(s, "hi")
+			s := e.Ready()
+			turn := e.Prompt(s, "hi")
 			tc.reply(e)
 			if name == "an option never offered" { // the next way is the conversation
-				turn.ends(acp.StopReasonEndTurn)
-				turn = e.prompt(s, "cancel")
+				turn.Ends(acp.StopReasonEndTurn)
+				turn = e.Prompt(s, "cancel")
 			}
 			require.JSONEq(t, `{"action":"cancel"}`, string(cli.AwaitReply("form")))
 			cli.Release("replied")
-			turn.ends(acp.StopReasonEndTurn)
-			require.Contains(t, e.tool(s, "form-req-1-form")["content"], tc.why)
+			turn.Ends(acp.StopReasonEndTurn)
+			require.Contains(t, e.Tool(s, "form-req-1-form")["content"], tc.why)
 		})
 	}
 }
@@ -183,36 +184,36 @@ func TestFormThatCannotBeShown(t *testing.T) {
 		`{"mode":"url","message":"m"}`:                                                             "url must be an address",
 	} {
 		e, cli := scripted(t, turns(steps{formOf("form", params), ct.Text("done")}))
-		e.initialize(`{"elicitation":{"form":{},"url":{}}}`)
-		s := e.open(t.TempDir())
-		e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+		e.Initialize(`{"elicitation":{"form":{},"url":{}}}`)
+		s := e.Open(t.TempDir())
+		e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
 		require.JSONEq(t, `{"action":"cancel"}`, string(cli.AwaitReply("form")))
-		tool := e.tool(s, "form-req-1-form")
+		tool := e.Tool(s, "form-req-1-form")
 		require.Equal(t, "failed", tool["status"])
 		require.Contains(t, tool["content"], why)
-		require.Empty(t, e.requests)
+		require.Empty(t, e.Requests)
 	}
 }
 
 // A form without fields asks for a yes.
 func TestFormWithoutFields(t *testing.T) {
 	e, cli := scripted(t, turns(steps{formOf("form", `{"message":"Delete all?","requestedSchema":{"type":"object","properties":{}}}`), ct.Wait("replied"), ct.Text("done")}))
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	r := e.asked("Delete all?")
-	require.Equal(t, "Accept=Accept|Decline=Decline", r.options())
-	r.selects("Accept")
+	s := e.Ready()
+	turn := e.Prompt(s, "hi")
+	r := e.Asked("Delete all?")
+	require.Equal(t, "Accept=Accept|Decline=Decline", r.Options())
+	r.Selects("Accept")
 	require.JSONEq(t, `{"action":"accept","content":{}}`, string(cli.AwaitReply("form")))
 	cli.Release("replied")
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 }
 
 // A dialog of the CLI's own would stay open for ever if it got an error.
 func TestDialogIsRefusedAtOnce(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Raw(line(object{"type": "control_request", "request_id": "req-1-dialog", "request": object{
 		"subtype": "request_user_dialog", "dialog_kind": "something_new", "payload": object{}}})), ct.Text("done")}))
-	s := e.ready()
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"behavior":"cancelled"}`, string(cli.AwaitReply("dialog")))
 }
 
@@ -221,10 +222,10 @@ func TestFormSaysWhoAsks(t *testing.T) {
 	params := `{"message":"\u001b]0;x\u0007Claude asks: \u202eok?","requestedSchema":{"type":"object","properties":{"a":{"type":"boolean","title":"Allow\nBash"}}}}`
 	for _, caps := range []string{`{"elicitation":{"form":{}}}`, `{}`} {
 		e, _ := scripted(t, turns(steps{formOf("form", params), ct.Hang()}))
-		e.initialize(caps)
-		s := e.open(t.TempDir())
-		turn := e.prompt(s, "hi")
-		r := e.next()
+		e.Initialize(caps)
+		s := e.Open(t.TempDir())
+		turn := e.Prompt(s, "hi")
+		r := e.Next()
 		text := r.Get("message").Str + r.Get("toolCall.content.0.content.text").Str
 		require.True(t, strings.HasPrefix(text, `The MCP server "shop" asks: `), text)
 		require.NotContains(t, r.Raw, `\u001b`)
@@ -234,8 +235,8 @@ func TestFormSaysWhoAsks(t *testing.T) {
 		} else {
 			require.Equal(t, "Allow Bash", r.Get("requestedSchema.properties.a.title").Str)
 		}
-		e.cancel(s)
-		turn.ends(acp.StopReasonCancelled)
+		e.Cancel(s)
+		turn.Ends(acp.StopReasonCancelled)
 	}
 }
 
@@ -243,13 +244,13 @@ func TestFormSaysWhoAsks(t *testing.T) {
 func TestFormInTheConversationByFlag(t *testing.T) {
 	cli := ct.New(t, turns(steps{formOf("form", plainForm), ct.Wait("replied"), ct.Text("done")}))
 	e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
-	e.initialize(`{"elicitation":{"form":{}}}`)
-	s := e.open(t.TempDir())
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
-	turn := e.prompt(s, "Bo")
+	e.Initialize(`{"elicitation":{"form":{}}}`)
+	s := e.Open(t.TempDir())
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
+	turn := e.Prompt(s, "Bo")
 	require.JSONEq(t, `{"action":"accept","content":{"name":"Bo"}}`, string(cli.AwaitReply("form")))
 	cli.Release("replied")
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 }
 
 func line(v any) string {
@@ -259,3 +260,5 @@ func line(v any) string {
 	}
 	return string(b)
 }
+
+const logIn = `{"mode":"url","message":"Log in","url":"https://example.com/login?x=1","elicitationId":"e1"}`

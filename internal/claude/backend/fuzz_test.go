@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // Whatever an editor sends as a prompt is one that Claude Code can read, or an

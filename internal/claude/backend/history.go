@@ -2,8 +2,6 @@ package backend
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -26,15 +24,7 @@ func (a *backend) configDir(env []string) string {
 
 // loadSession answers session/load: it replays what was said and goes on.
 func (a *backend) loadSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
-	r, err := editor.Decode[acp.LoadSessionRequest](o.Params)
-	if err != nil {
-		return nil, nil, err
-	}
-	u, err := a.setupOf(o.Params, r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta)
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := a.reopen(ctx, o, r.SessionId, u, true)
+	s, err := a.reopen(ctx, o, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,15 +33,7 @@ func (a *backend) loadSession(ctx context.Context, o editor.Opening) (*conversat
 
 // resumeSession answers session/resume: it goes on without a replay.
 func (a *backend) resumeSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
-	r, err := editor.Decode[acp.ResumeSessionRequest](o.Params)
-	if err != nil {
-		return nil, nil, err
-	}
-	u, err := a.setupOf(o.Params, r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta)
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := a.reopen(ctx, o, r.SessionId, u, false)
+	s, err := a.reopen(ctx, o, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,18 +41,23 @@ func (a *backend) resumeSession(ctx context.Context, o editor.Opening) (*convers
 }
 
 // reopen makes a session of one that the CLI has on disk.
-func (a *backend) reopen(ctx context.Context, o editor.Opening, id acp.SessionId, u setup, replay bool) (*conversation, error) {
-	path, err := transcriptPath(a.configDir(u.env), id, u.cwd)
+func (a *backend) reopen(ctx context.Context, o editor.Opening, replay bool) (*conversation, error) {
+	u, id, err := a.setupOf(o.Params)
+	if err != nil {
+		return nil, err
+	}
+	path, cli, err := a.find(u.env, id, u.cwd)
 	if err != nil {
 		return nil, err
 	}
 	s := a.prepare(o, string(id), u)
+	s.named.Store(&cli)
 	s.prompted.Store(true)
 	s.recall()
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	s.reasks = a.unanswered(ctx, path, s.id, u.env) // before the CLI can write
+	s.reasks = s.unanswered(ctx, path) // before the CLI can write
 	// The CLI starts while its file is read.
 	started := make(chan error, 1)
 	go func() { started <- s.start(ctx) }()
@@ -92,47 +79,38 @@ func (s *conversation) goOn() {
 	s.reask(s.reasks)
 }
 
-func transcriptPath(configDir string, id acp.SessionId, cwd string) (string, error) {
-	path, err := transcript.Find(configDir, string(id), cwd)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", editor.NotFound("there is no session %q in %s", id, cwd)
-	case err != nil:
-		return "", editor.Invalid("%s", err)
-	}
-	return path, nil
-}
-
 // forkSession answers session/fork: a new session that begins with all that was
 // said in another.
 func (a *backend) forkSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
-	r, err := editor.Decode[acp.LoadSessionRequest](o.Params)
+	u, id, err := a.setupOf(o.Params)
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := a.setupOf(o.Params, r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta)
+	_, cli, err := a.find(u.env, id, u.cwd)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := transcriptPath(a.configDir(u.env), r.SessionId, r.Cwd); err != nil {
-		return nil, nil, err
-	}
-	return a.begin(ctx, o, u, string(r.SessionId))
+	return a.begin(ctx, o, u, cli)
 }
 
 // deleteSession answers session/delete for a session that is not open, or not any
 // more: cwd and env are then what it was opened with.
 func (a *backend) deleteSession(id acp.SessionId, cwd string, env []string) (any, error) {
-	dir := a.configDir(env)
-	path, err := transcriptPath(dir, id, cwd)
-	if err != nil {
+	dir, notes := a.configDir(env), a.notes(env)
+	if _, _, err := a.find(env, id, cwd); err != nil {
 		return nil, err
 	}
-	if err := transcript.Delete(dir, path); err != nil {
-		return nil, editor.Internal("the session was not deleted: " + err.Error())
+	for _, cli := range notes.cliIDs(string(id)) { // what was cleared, too
+		if path, err := transcript.Find(dir, cli, cwd); err == nil {
+			if err := transcript.Delete(dir, path); err != nil {
+				return nil, editor.Internal("the session was not deleted: " + err.Error())
+			}
+		}
+		notes.remove(cli, sessionNote)
 	}
+	notes.remove(string(id), cliNote)
 	for _, option := range []string{effortOption, agentOption} {
-		a.notes(env).remove(string(id), optionNote+option)
+		notes.remove(string(id), optionNote+option)
 	}
 	return acp.UnstableDeleteSessionResponse{}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -42,20 +43,20 @@ var idle = map[string]struct {
 
 // idling opens a session in which something is asked while no turn runs. The
 // request is nil if it stands in the conversation.
-func idling(t *testing.T, step ct.Step, shown string, words bool, rung adapter.Rung) (*editor, *ct.CLI, string, *request) {
+func idling(t *testing.T, step ct.Step, shown string, words bool, rung adapter.Rung) (*editor, *ct.CLI, string, *acptest.Request) {
 	cli := ct.New(t, turns(steps{ct.Text("First."), ct.Raw(endsTurn), step, ct.Wait("on")}, steps{ct.Text("Next.")}))
 	e := serve(t, backend.Options{Claude: cli.Path, First: rung})
-	s := e.ready()
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
 	if words && rung == adapter.Conversation {
-		e.await(s, "the question", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, shown) })
+		e.Await(s, "the question", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, shown) })
 		return e, cli, s, nil
 	}
-	return e, cli, s, e.asked(shown)
+	return e, cli, s, e.Asked(shown)
 }
 
 // eachIdle runs a test for all that can be open while no turn runs, on both rungs.
-func eachIdle(t *testing.T, test func(t *testing.T, e *editor, cli *ct.CLI, s string, r *request, no string)) {
+func eachIdle(t *testing.T, test func(t *testing.T, e *editor, cli *ct.CLI, s string, r *acptest.Request, no string)) {
 	for name, open := range idle {
 		for _, rung := range []adapter.Rung{adapter.Permission, adapter.Conversation} {
 			t.Run(name+", "+rung.String(), func(t *testing.T) {
@@ -70,16 +71,16 @@ func eachIdle(t *testing.T, test func(t *testing.T, e *editor, cli *ct.CLI, s st
 // is no answer to it.
 func TestCancelWhileIdle(t *testing.T) {
 	t.Parallel()
-	eachIdle(t, func(t *testing.T, e *editor, cli *ct.CLI, s string, r *request, no string) {
-		e.cancel(s)
+	eachIdle(t, func(t *testing.T, e *editor, cli *ct.CLI, s string, r *acptest.Request, no string) {
+		e.Cancel(s)
 		if r != nil {
-			<-r.withdrawn
+			<-r.Withdrawn
 		}
 		require.Contains(t, string(cli.AwaitReply("open")), no)
 		cli.Release("on")
-		e.prompt(s, "2").ends(acp.StopReasonEndTurn)
+		e.Prompt(s, "2").Ends(acp.StopReasonEndTurn)
 		require.Equal(t, []string{"hi", "2"}, cli.Prompts(), "an ordinary prompt")
-		require.True(t, strings.HasSuffix(e.said(s), "Next."), e.said(s))
+		require.True(t, strings.HasSuffix(e.Said(s), "Next."), e.Said(s))
 		require.Contains(t, string(cli.Reply("open")), no)
 	})
 }
@@ -88,19 +89,19 @@ func TestCancelWhileIdle(t *testing.T) {
 // stands in the conversation it answers.
 func TestPromptWhileIdle(t *testing.T) {
 	t.Parallel()
-	eachIdle(t, func(t *testing.T, e *editor, cli *ct.CLI, s string, r *request, no string) {
+	eachIdle(t, func(t *testing.T, e *editor, cli *ct.CLI, s string, r *acptest.Request, no string) {
 		if r == nil {
-			answer := e.prompt(s, "2")
+			answer := e.Prompt(s, "2")
 			require.Regexp(t, `"behavior":"allow"|"action":"accept"`, string(cli.AwaitReply("open")))
-			answer.ends(acp.StopReasonEndTurn)
+			answer.Ends(acp.StopReasonEndTurn)
 			require.Equal(t, []string{"hi"}, cli.Prompts(), "an answer is not a prompt")
 			return
 		}
-		next := e.prompt(s, "2")
-		<-r.withdrawn
+		next := e.Prompt(s, "2")
+		<-r.Withdrawn
 		require.Contains(t, string(cli.AwaitReply("open")), no)
 		cli.Release("on")
-		next.ends(acp.StopReasonEndTurn)
+		next.Ends(acp.StopReasonEndTurn)
 		require.Equal(t, []string{"hi", "2"}, cli.Prompts())
 		reply := strings.Index(record(cli), "req-1-open")
 		require.Less(t, reply, strings.LastIndex(record(cli), `"type":"user"`), "the CLI knows before it gets the prompt")
@@ -120,16 +121,16 @@ func record(cli *ct.CLI) string {
 // was meant for it: it ends with that error and is not sent.
 func TestDeathWhileIdle(t *testing.T) {
 	t.Parallel()
-	eachIdle(t, func(t *testing.T, e *editor, cli *ct.CLI, s string, r *request, no string) {
+	eachIdle(t, func(t *testing.T, e *editor, cli *ct.CLI, s string, r *acptest.Request, no string) {
 		kill(t, cli.Starts()[0].Pid)
 		if r != nil {
-			<-r.withdrawn
+			<-r.Withdrawn
 		} else {
-			e.await(s, "the end", func(u gjson.Result) bool { return u.Get("status").Str == "failed" })
-			e.prompt(s, "2").fails("Claude Code was ended by a signal")
+			e.Await(s, "the end", func(u gjson.Result) bool { return u.Get("status").Str == "failed" })
+			e.Prompt(s, "2").Fails("Claude Code was ended by a signal")
 			require.Equal(t, []string{"hi"}, cli.Prompts(), "the prompt is not sent")
 		}
-		e.prompt(s, "again").ends(acp.StopReasonEndTurn)
+		e.Prompt(s, "again").Ends(acp.StopReasonEndTurn)
 		require.Equal(t, []string{"hi", "again"}, cli.Prompts())
 		require.Nil(t, cli.Reply("open"))
 	})
@@ -163,27 +164,27 @@ func TestReplyToAQuestionThatIsGone(t *testing.T) {
 			cli := ct.New(t, turns(script))
 			var d desk.Desk
 			e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation, Desk: &d})
-			s := e.ready()
-			first := e.prompt(s, "hi")
-			first.ends(acp.StopReasonEndTurn)
-			require.Equal(t, "first", first.resp.Get("_meta.acp-bridge.waitingFor").Str)
+			s := e.Ready()
+			first := e.Prompt(s, "hi")
+			first.Ends(acp.StopReasonEndTurn)
+			require.Equal(t, "first", first.Resp.Get("_meta.acp-bridge.waitingFor").Str)
 
 			tc.end(t, &d, s) // while the user writes "Yes"
 			cli.Release("typing")
-			e.await(s, "the second question", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "Delete the production") })
-			require.Less(t, strings.Index(e.said(s), tc.remark), strings.Index(e.said(s), "Delete the production"), "the user reads first that the other is gone")
-			require.Contains(t, e.said(s), tc.remark)
+			e.Await(s, "the second question", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "Delete the production") })
+			require.Less(t, strings.Index(e.Said(s), tc.remark), strings.Index(e.Said(s), "Delete the production"), "the user reads first that the other is gone")
+			require.Contains(t, e.Said(s), tc.remark)
 
-			yes := e.prompt(s, "Yes")
-			yes.ends(acp.StopReasonEndTurn)
-			require.Equal(t, "second", yes.resp.Get("_meta.acp-bridge.waitingFor").Str)
+			yes := e.Prompt(s, "Yes")
+			yes.Ends(acp.StopReasonEndTurn)
+			require.Equal(t, "second", yes.Resp.Get("_meta.acp-bridge.waitingFor").Str)
 			require.Nil(t, cli.Reply("second"), "it was meant for the first")
-			require.Equal(t, 2, strings.Count(e.said(s), "Delete the production database?"), "it is shown again")
+			require.Equal(t, 2, strings.Count(e.Said(s), "Delete the production database?"), "it is shown again")
 
-			no := e.prompt(s, "No")
+			no := e.Prompt(s, "No")
 			require.JSONEq(t, `{"Delete the production database?":"No"}`, answers(cli, "second"))
 			cli.Release("answered")
-			no.ends(acp.StopReasonEndTurn)
+			no.Ends(acp.StopReasonEndTurn)
 			require.Equal(t, []string{"hi"}, cli.Prompts())
 		})
 	}

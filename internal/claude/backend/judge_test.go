@@ -6,9 +6,19 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/life"
+	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
 // What an editor sends in _meta raises nothing: each option by itself, in every form
@@ -131,4 +141,47 @@ func setupOf(t *testing.T, cwd, options string, trusted bool) (u setup, got stri
 	rest, err := json.Marshal([]any{u.opening, u.given, u.model, u.effort})
 	require.NoError(t, err)
 	return u, fmt.Sprintf("%q %q %s %s", flags, u.env, private, rest)
+}
+
+// What nobody was shown is not told as what the user chose.
+func TestPermissionThatWasNeverShown(t *testing.T) {
+	for want, err := range map[string]error{
+		"Permission was not given: the turn was interrupted, because the user dismissed another request":   fmt.Errorf("%w: %w", editor.ErrTakenBack, life.ErrWithAnother),
+		"Permission was not given: the request was taken back: the user cancelled the turn":                fmt.Errorf("%w: %w", editor.ErrTakenBack, life.Along{With: machine.ErrTurnCancelled}),
+		"Permission was not given: the request was taken back: the session was deleted":                    fmt.Errorf("%w: %w", editor.ErrTakenBack, machine.ErrSessionDeleted),
+		"Permission was not given: the request was taken back: the user sent another message instead":      fmt.Errorf("%w: %w", editor.ErrTakenBack, machine.ErrOtherMessage),
+		"Permission was not given: " + fmt.Sprintf("%v: %v", editor.ErrTakenBack, convert.ErrDisconnected): fmt.Errorf("%w: %w", editor.ErrTakenBack, convert.ErrDisconnected),
+	} {
+		d := decide(claude.ToolRequest{}, nil, acp.RequestPermissionResponse{}, err)
+		require.Equal(t, claude.Deny(want, true), d)
+	}
+}
+
+// The CLI may not have written down yet what it was given a moment before its transcript
+// was read.
+func TestGivenSince(t *testing.T) {
+	n := notes{dir: t.TempDir(), log: slog.New(slog.DiscardHandler), swept: new(atomic.Bool)}
+	began := time.Now()
+	for before, want := range map[time.Duration]bool{-time.Minute: true, flushTime / 2: true, 2 * flushTime: false} {
+		n.keep("s", "c", given)
+		at := began.Add(-before)
+		require.NoError(t, os.Chtimes(n.path("s", "c"), at, at))
+		require.Equal(t, want, n.givenSince(began, "s", "c"), before)
+		n.keep("s", "c", leftOpen)
+		require.False(t, n.givenSince(began, "s", "c"))
+	}
+}
+
+// A card says which model asks: the one that is set, by the name that people know.
+func TestDescribe(t *testing.T) {
+	s := &conversation{setup: setup{cwd: "/src"}}
+	s.chosen.Store(&choices{model: "opus"})
+	var it desk.Item
+	s.Describe(&it)
+	require.Empty(t, it.About.Model, "it has not said what it has")
+	s.info.Store(&claude.InitInfo{Models: []claude.Model{{Value: "default", DisplayName: "Sonnet 5"}, {Value: "opus", DisplayName: "Opus 5"}}})
+	s.Describe(&it)
+	require.Equal(t, "Claude Code", it.Agent)
+	require.Equal(t, "/src", it.Dir)
+	require.Equal(t, "Opus 5", it.About.Model)
 }

@@ -35,8 +35,8 @@ func withTasks(t *testing.T, terminals bool, script ct.Script) *running {
 	tmp := t.TempDir()
 	cli := ct.New(t, script)
 	e := serve(t, backend.Options{Claude: cli.Path, Env: append(os.Environ(), "CLAUDE_CODE_TMPDIR="+tmp), TrustEditor: true})
-	e.initialize(fmt.Sprintf(`{"_meta":{"terminal_output":%t}}`, terminals))
-	r := &running{editor: e, cli: cli, session: e.open(t.TempDir())}
+	e.Initialize(fmt.Sprintf(`{"_meta":{"terminal_output":%t}}`, terminals))
+	r := &running{editor: e, cli: cli, session: e.Open(t.TempDir())}
 	r.tasks = filepath.Join(tmp, "claude-"+strconv.Itoa(os.Getuid()), "-some-folder", r.session, "tasks")
 	require.NoError(t, os.MkdirAll(r.tasks, 0o700))
 	return r
@@ -44,18 +44,18 @@ func withTasks(t *testing.T, terminals bool, script ct.Script) *running {
 
 // writes appends to the output of a task.
 func (r *running) writes(task, text string) {
-	r.t.Helper()
+	r.T.Helper()
 	f, err := os.OpenFile(filepath.Join(r.tasks, task+".output"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	require.NoError(r.t, err)
+	require.NoError(r.T, err)
 	_, err = f.WriteString(text)
-	require.NoError(r.t, err)
-	require.NoError(r.t, f.Close())
+	require.NoError(r.T, err)
+	require.NoError(r.T, f.Close())
 }
 
 // shows waits until a tool call's content, or what its terminal got, holds text.
 func (r *running) shows(id, text string) {
-	r.t.Helper()
-	r.await(r.session, text, func(u gjson.Result) bool {
+	r.T.Helper()
+	r.Await(r.session, text, func(u gjson.Result) bool {
 		return u.Get("toolCallId").Str == id && (strings.Contains(u.Get("content.0.content.text").Str, text) || strings.Contains(r.printed(id), text))
 	})
 }
@@ -63,7 +63,7 @@ func (r *running) shows(id, text string) {
 // of returns the updates of a tool call.
 func (r *running) of(id string) []gjson.Result {
 	var list []gjson.Result
-	for _, u := range r.updates(r.session) {
+	for _, u := range r.Updates(r.session) {
 		if u.Get("toolCallId").Str == id {
 			list = append(list, u)
 		}
@@ -99,14 +99,14 @@ func TestOutputWhileItRuns(t *testing.T) {
 	command := ct.Command("toolu_1", "b1", "one\ntwo\nthe end", ct.Wait("go"))
 	r := withTasks(t, false, turns(steps{ct.Message(command), ct.Text("done")}))
 	r.writes("b1", "\x1b[31mone\x1b[0m\n")
-	turn := r.prompt(r.session, "go")
+	turn := r.Prompt(r.session, "go")
 	r.shows("toolu_1", "```console\none\n```")
 	r.writes("b1", "two ```\x07\xe2\x82")
 	r.shows("toolu_1", "````console\none\ntwo ```\n````")
 	r.writes("b1", "\xac\n")
 	r.shows("toolu_1", "````console\none\ntwo ```€\n````")
 	r.cli.Release("go")
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 	var shown []string
 	for _, u := range r.of("toolu_1") {
 		if status := u.Get("status").Str; status == "" || status == "pending" {
@@ -130,7 +130,7 @@ func TestOutputInATerminal(t *testing.T) {
 	command.Failed = true
 	r := withTasks(t, true, turns(steps{ct.Message(command), ct.Text("done")}))
 	r.writes("b1", "\x1b[31mone\x1b[0m\x1b]52;c;eA==\a\n")
-	turn := r.prompt(r.session, "go")
+	turn := r.Prompt(r.session, "go")
 	r.shows("toolu_1", "one")
 	r.writes("b1", "two \x1b[3")
 	r.shows("toolu_1", "two ")
@@ -138,7 +138,7 @@ func TestOutputInATerminal(t *testing.T) {
 	r.shows("toolu_1", "green")
 	r.writes("b1", "\xac\nall of it") // perhaps the last look finds it
 	r.cli.Release("go")
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 	require.Equal(t, "\x1b[31mone\x1b[0m\ntwo \x1b[32mgreen€\nall of it\nA note.\n", r.printed("toolu_1"), "nothing is lost, nothing comes twice")
 	require.Equal(t, []string{"3"}, r.exits("toolu_1"))
 
@@ -170,28 +170,28 @@ func TestTerminalOfAShortCommand(t *testing.T) {
 		ct.Message(structured), ct.Message(denied),
 		ct.Message(ct.Tool("toolu_4", "Grep", object{"pattern": "x"}, "found")),
 	}))
-	turn := r.prompt(r.session, "go")
-	request := r.asked("rm x")
+	turn := r.Prompt(r.session, "go")
+	request := r.Asked("rm x")
 	require.NotContains(t, request.Get("toolCall.content").Raw, "terminal", "a terminal would hide what is asked for")
-	request.selects("reject")
-	turn.ends(acp.StopReasonEndTurn)
+	request.Selects("reject")
+	turn.Ends(acp.StopReasonEndTurn)
 	require.Equal(t, "hi", r.printed("toolu_1"))
 	require.Equal(t, []string{"0"}, r.exits("toolu_1"))
 	require.Equal(t, "$ "+strings.TrimSpace(long)+"\nout", r.printed("toolu_2"), "a command that the title cuts stands in the terminal")
 	require.Empty(t, r.printed("toolu_3"))
 	require.Equal(t, []string{"null"}, r.exits("toolu_3"))
-	require.Contains(t, r.tool(r.session, "toolu_3")["content"], "rejected")
-	require.NotContains(t, r.tool(r.session, "toolu_3")["content"], `"terminal"`)
+	require.Contains(t, r.Tool(r.session, "toolu_3")["content"], "rejected")
+	require.NotContains(t, r.Tool(r.session, "toolu_3")["content"], `"terminal"`)
 	require.Empty(t, r.exits("toolu_4"))
-	require.Contains(t, r.tool(r.session, "toolu_4")["content"], "found")
+	require.Contains(t, r.Tool(r.session, "toolu_4")["content"], "found")
 }
 
 func TestTerminalDelta(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.Tool("toolu_1", "Bash", object{"command": "echo hi"}, "hi"))}))
-	e.initialize(`{"_meta":{"terminal_output":true,"terminal_output_delta":true}}`)
-	s := e.open(t.TempDir())
-	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
-	e.await(s, "a delta", func(u gjson.Result) bool { return u.Get("_meta.terminal_output_delta.data").Str == "hi" })
+	e.Initialize(`{"_meta":{"terminal_output":true,"terminal_output_delta":true}}`)
+	s := e.Open(t.TempDir())
+	e.Prompt(s, "go").Ends(acp.StopReasonEndTurn)
+	e.Await(s, "a delta", func(u gjson.Result) bool { return u.Get("_meta.terminal_output_delta.data").Str == "hi" })
 }
 
 func TestOutputOfParallelCommands(t *testing.T) {
@@ -202,16 +202,16 @@ func TestOutputOfParallelCommands(t *testing.T) {
 	r := withTasks(t, true, turns(steps{ct.Message(one, two), ct.Text("done")}))
 	r.writes("b1", "first\n")
 	r.writes("b2", "second\n")
-	turn := r.prompt(r.session, "go")
+	turn := r.Prompt(r.session, "go")
 	r.shows("toolu_1", "first")
 	r.shows("toolu_2", "second")
 	r.writes("b1", "end")
 	r.cli.Release("one")
-	r.await(r.session, "the end of one", func(gjson.Result) bool { return len(r.exits("toolu_1")) == 1 })
+	r.Await(r.session, "the end of one", func(gjson.Result) bool { return len(r.exits("toolu_1")) == 1 })
 	r.writes("b2", "more\n")
 	r.shows("toolu_2", "more")
 	r.cli.Release("two")
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 	require.Equal(t, "first\nend", r.printed("toolu_1"))
 	require.Equal(t, "second\nmore\n", r.printed("toolu_2"))
 }
@@ -232,29 +232,29 @@ func TestOutputInTheBackground(t *testing.T) {
 				steps{ct.Wait("two"), ct.TaskEnded("toolu_1", "b1", "completed")},
 			))
 			r.writes("b1", "one\n")
-			turn := r.prompt(r.session, "go")
+			turn := r.Prompt(r.session, "go")
 			r.shows("toolu_1", "one")
-			r.await(r.session, "the result", func(u gjson.Result) bool { return u.Get("status").Str == "completed" })
+			r.Await(r.session, "the result", func(u gjson.Result) bool { return u.Get("status").Str == "completed" })
 			r.writes("b1", "two\n")
 			r.shows("toolu_1", "two")
 			r.cli.Release("one")
-			turn.ends(acp.StopReasonEndTurn)
+			turn.Ends(acp.StopReasonEndTurn)
 			before := len(r.of("toolu_1"))
 			r.writes("b1", "three\n")
 			time.Sleep(600 * time.Millisecond) // what must not happen needs time to happen
 			require.Len(t, r.of("toolu_1"), before, "nothing comes while no turn runs")
-			turn = r.prompt(r.session, "go on")
+			turn = r.Prompt(r.session, "go on")
 			r.shows("toolu_1", "three")
 			r.writes("b1", "four\n")
 			r.cli.Release("two")
-			turn.ends(acp.StopReasonEndTurn)
+			turn.Ends(acp.StopReasonEndTurn)
 			r.shows("toolu_1", "four")
 			if terminals {
 				require.Equal(t, "one\ntwo\nthree\nfour\n", r.printed("toolu_1"))
 				require.Equal(t, []string{"null"}, r.exits("toolu_1"), "nobody knows the exit code")
 				return
 			}
-			content := r.tool(r.session, "toolu_1")["content"]
+			content := r.Tool(r.session, "toolu_1")["content"]
 			require.Contains(t, content, `one\ntwo\nthree\nfour`)
 			require.Contains(t, content, "Ran in the background as b1: completed.")
 		})
@@ -272,11 +272,11 @@ func TestHugeOutput(t *testing.T) {
 			r.writes("b1", "\nthe last line\n")
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			turn := r.prompt(r.session, "go")
+			turn := r.Prompt(r.session, "go")
 			r.shows("toolu_1", "the last line")
 			r.shows("toolu_1", "… 1073.7 MB left out …")
 			r.cli.Release("go")
-			turn.ends(acp.StopReasonEndTurn)
+			turn.Ends(acp.StopReasonEndTurn)
 			runtime.ReadMemStats(&after)
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
 		})
@@ -292,10 +292,10 @@ func TestOutputThatIsNotThere(t *testing.T) {
 			secret := filepath.Join(r.tasks, "../../../..", "secret.output")
 			require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o600))
 			require.NoError(t, os.Symlink(secret, filepath.Join(r.tasks, "link.output")))
-			turn := r.prompt(r.session, "go")
+			turn := r.Prompt(r.session, "go")
 			r.cli.Release("go")
-			turn.ends(acp.StopReasonEndTurn)
-			require.Contains(t, r.tool(r.session, "toolu_1")["content"], "the result")
+			turn.Ends(acp.StopReasonEndTurn)
+			require.Contains(t, r.Tool(r.session, "toolu_1")["content"], "the result")
 			for _, u := range r.of("toolu_1") {
 				require.NotContains(t, u.Raw, "secret\\n")
 				require.NotEqual(t, "in_progress", u.Get("status").Str)
@@ -312,21 +312,21 @@ func TestOutputOfACommandThatIsCutOff(t *testing.T) {
 		how  func(*running)
 	}{
 		"the CLI dies":       {ct.Die(1), func(r *running) { r.cli.Release("go") }},
-		"the turn is ended":  {ct.Hang(), func(r *running) { r.cancel(r.session) }},
-		"the session closes": {ct.Hang(), func(r *running) { r.call(acp.AgentMethodSessionClose, fmt.Sprintf(`{"sessionId":%q}`, r.session)) }},
+		"the turn is ended":  {ct.Hang(), func(r *running) { r.Cancel(r.session) }},
+		"the session closes": {ct.Hang(), func(r *running) { r.Call(acp.AgentMethodSessionClose, fmt.Sprintf(`{"sessionId":%q}`, r.session)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wait := ct.Wait("go")
 			r := withTasks(t, true, turns(steps{ct.Message(ct.Command("toolu_1", "b1", "never", wait, test.last))}))
 			r.writes("b1", "one\n")
-			turn := r.prompt(r.session, "go")
+			turn := r.Prompt(r.session, "go")
 			r.shows("toolu_1", "one")
 			r.writes("b1", "two\n")
 			test.how(r)
-			turn.failed()
+			turn.Failed()
 			require.Equal(t, "one\ntwo\n", r.printed("toolu_1"))
 			require.Equal(t, []string{"null"}, r.exits("toolu_1"))
-			require.Equal(t, "failed", r.tool(r.session, "toolu_1")["status"])
+			require.Equal(t, "failed", r.Tool(r.session, "toolu_1")["status"])
 		})
 	}
 }
@@ -345,12 +345,12 @@ func TestOutputOfAStoppedCommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := withTasks(t, test.terminals, turns(steps{ct.Message(ct.Command("toolu_1", "b1", "never", ct.Hang()))}))
 			r.writes("b1", "one\n")
-			turn := r.prompt(r.session, "go")
+			turn := r.Prompt(r.session, "go")
 			r.shows("toolu_1", "one")
 			r.writes("b1", test.more)
-			r.cancel(r.session)
-			turn.ends(acp.StopReasonCancelled)
-			state := r.tool(r.session, "toolu_1")
+			r.Cancel(r.session)
+			turn.Ends(acp.StopReasonCancelled)
+			state := r.Tool(r.session, "toolu_1")
 			require.Equal(t, "failed", state["status"])
 			require.JSONEq(t, test.content, state["content"])
 			if test.terminals {
@@ -366,9 +366,9 @@ func TestBackgroundEndsWithTheCLI(t *testing.T) {
 	t.Parallel()
 	r := withTasks(t, true, turns(steps{ct.Message(inBackground())}))
 	r.writes("b1", "one\n")
-	r.prompt(r.session, "go").ends(acp.StopReasonEndTurn)
+	r.Prompt(r.session, "go").Ends(acp.StopReasonEndTurn)
 	r.writes("b1", "two\n")
-	r.call(acp.AgentMethodSessionClose, fmt.Sprintf(`{"sessionId":%q}`, r.session))
+	r.Call(acp.AgentMethodSessionClose, fmt.Sprintf(`{"sessionId":%q}`, r.session))
 	require.Equal(t, "one\ntwo\n", r.printed("toolu_1"))
 	require.Equal(t, []string{"null"}, r.exits("toolu_1"))
 }
@@ -382,21 +382,21 @@ func TestNoOutputWhileAQuestionWaits(t *testing.T) {
 		ct.Wait("go"),
 	}))
 	r.writes("b1", "one\n")
-	turn := r.prompt(r.session, "go")
-	r.asked("Which?").selects("__other__") // the client cannot send a text: the next prompt does
-	turn.ends(acp.StopReasonEndTurn)
+	turn := r.Prompt(r.session, "go")
+	r.Asked("Which?").Selects("__other__") // the client cannot send a text: the next prompt does
+	turn.Ends(acp.StopReasonEndTurn)
 	before := r.printed("toolu_1")
 	for _, line := range []string{"two\n", "three\n"} {
 		r.writes("b1", line)
 		time.Sleep(600 * time.Millisecond) // what must not happen needs time to happen
 	}
 	require.Equal(t, before, r.printed("toolu_1"))
-	turn = r.prompt(r.session, "a")
+	turn = r.Prompt(r.session, "a")
 	r.shows("toolu_1", "three")
 	r.cli.Release("go")
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 	require.Equal(t, "one\ntwo\nthree\n", r.printed("toolu_1"))
-	r.await(r.session, "both lines in one, as nothing was kept for later", func(u gjson.Result) bool {
+	r.Await(r.session, "both lines in one, as nothing was kept for later", func(u gjson.Result) bool {
 		return strings.HasSuffix(u.Get("_meta.terminal_output.data").Str, "two\nthree\n")
 	})
 }
@@ -406,12 +406,12 @@ func TestOutputInAFolderOfTheSession(t *testing.T) {
 	t.Parallel()
 	r := withTasks(t, false, turns(steps{ct.Message(ct.Command("toolu_1", "b1", "one", ct.Wait("go"))), ct.Text("done")}))
 	tmp := t.TempDir()
-	r.session = r.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"_meta":{"claudeCode":{"options":{"env":{"CLAUDE_CODE_TMPDIR":%q}}}}}`, t.TempDir(), tmp)).Get("sessionId").Str
+	r.session = r.Call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"_meta":{"claudeCode":{"options":{"env":{"CLAUDE_CODE_TMPDIR":%q}}}}}`, t.TempDir(), tmp)).Get("sessionId").Str
 	r.tasks = filepath.Join(tmp, "claude-"+strconv.Itoa(os.Getuid()), "-some-folder", r.session, "tasks")
 	require.NoError(t, os.MkdirAll(r.tasks, 0o700))
 	r.writes("b1", "one\n")
-	turn := r.prompt(r.session, "go")
+	turn := r.Prompt(r.session, "go")
 	r.shows("toolu_1", "```console\none\n```")
 	r.cli.Release("go")
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 }

@@ -1,32 +1,26 @@
 package backend_test
 
 import (
-	"flag"
+	"cmp"
+	"context"
+	"io"
 	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
-	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
-
-var soakSeed = flag.Uint64("soak.seed", 0, "what TestSoak's first life does, and the steers at random; 0 chooses")
 
 func TestMain(m *testing.M) {
 	claudetest.Main()
-	if os.Getenv(mcpVariable) != "" {
-		playMCP()
-	}
 	removeStandIn := claudetest.Build()
-	if os.Getenv("ACP_BRIDGE_REAL_CLAUDE") == "" {
-		paralleltest.Main(12)
-	} else {
-		paralleltest.Main(4) // it needs more than a stand-in
-	}
+	leaktest.Parallel(12)
 	state, err := os.MkdirTemp("", "acp-bridge-state-")
 	if err == nil {
 		err = os.Setenv("XDG_STATE_HOME", state) // notes of the tests are not the user's
@@ -39,6 +33,25 @@ func TestMain(m *testing.M) {
 		removeStandIn()
 		os.Exit(code)
 	}))
+}
+
+// editor has what only the tests of this package ask of one.
+type editor struct{ *acptest.Editor }
+
+// serving is how an agent is served: [backend.Serve], or something around it.
+type serving func(context.Context, io.Reader, io.Writer, backend.Options) error
+
+// serve starts an agent with an editor.
+func serve(t testing.TB, opts backend.Options) *editor { return serveWith(t, opts, backend.Serve) }
+
+// serveWith is serve with something else in the place of the agent.
+func serveWith(t testing.TB, opts backend.Options, run serving) *editor {
+	opts.TrustPrompts = true                                      // the guards have their own tests
+	opts.CancelGrace = cmp.Or(opts.CancelGrace, acptest.Patience) // a CLI on a busy machine is not killed
+	if opts.Logger == nil {
+		opts.Logger = acptest.NewLogger(t)
+	}
+	return &editor{acptest.NewEditor(t, func(ctx context.Context, in io.Reader, out io.Writer) error { return run(ctx, in, out, opts) })}
 }
 
 // scripted joins an editor to a scripted stand-in for the CLI.
@@ -58,3 +71,19 @@ func turns(list ...[]claudetest.Step) claudetest.Script {
 }
 
 type steps = []claudetest.Step
+
+type object = map[string]any
+
+func question(text, header string, multi bool, labels ...string) object {
+	var options []object
+	for _, l := range labels {
+		options = append(options, object{"label": l, "description": "about " + l})
+	}
+	return object{"question": text, "header": header, "multiSelect": multi, "options": options}
+}
+
+// initializeAs makes the editor a client of the table.
+func (e *editor) initializeAs(name, caps string) {
+	e.T.Helper()
+	e.Call(acp.AgentMethodInitialize, `{"protocolVersion":1,"clientInfo":{"name":"`+name+`","version":"1"},"clientCapabilities":`+caps+`}`)
+}

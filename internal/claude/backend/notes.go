@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/internal/filelock"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // notes are what the CLI's transcript does not tell: of a question that nobody
 // answered, whether the user dismissed it; of a session, the options that the user
-// picked. They are files in the user's state folder.
+// picked, and under which id it goes on. They are files in the user's state folder.
 type notes struct {
 	dir   string // empty if there is no place for them
 	log   *slog.Logger
@@ -110,7 +110,7 @@ func (n notes) lock(session, call string) (release func(), ok bool) {
 		n.log.Warn("a session that is open twice is not noticed", "err", err)
 		return func() {}, true
 	}
-	if errors.Is(filelock.Try(f), filelock.ErrLocked) {
+	if errors.Is(proc.TryLock(f), proc.ErrLocked) {
 		_ = f.Close()
 		return nil, false
 	}

@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -22,14 +23,14 @@ func TestNotices(t *testing.T) {
 			cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which)), ct.Text("Noted.")}))
 			tell := make(chan func(bool, string), 1)
 			e := serve(t, backend.Options{Claude: cli.Path, Announce: func(f func(bool, string)) { tell <- f }})
-			e.initialize(caps)
-			s := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"_meta":{"claudeCode":{"options":{"allowedTools":["Bash"]}}}}`, t.TempDir())).Get("sessionId").Str
-			turn := e.prompt(s, "go")
-			e.asked("Which database?").selects("never offered")
-			turn.ends(acp.StopReasonEndTurn) // it waits in the conversation
+			e.Initialize(caps)
+			s := e.Call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"_meta":{"claudeCode":{"options":{"allowedTools":["Bash"]}}}}`, t.TempDir())).Get("sessionId").Str
+			turn := e.Prompt(s, "go")
+			e.Asked("Which database?").Selects("never offered")
+			turn.Ends(acp.StopReasonEndTurn) // it waits in the conversation
 			(<-tell)(true, "The hub cannot be used now")
 			list := func() (titles []string) {
-				for _, u := range e.updates(s) {
+				for _, u := range e.Updates(s) {
 					if u.Get("sessionUpdate").Str == "notice" {
 						titles = append(titles, u.Get("severity").Str+": "+u.Get("title").Str)
 					}
@@ -38,12 +39,12 @@ func TestNotices(t *testing.T) {
 			}
 			if !notices {
 				require.Empty(t, list())
-				require.Contains(t, e.said(s), "Your editor sent options")
+				require.Contains(t, e.Said(s), "Your editor sent options")
 				return
 			}
-			require.NotContains(t, e.said(s), "Your editor sent options")
-			e.prompt(s, "1").ends(acp.StopReasonEndTurn)
-			e.await(s, "the hub's", func(u gjson.Result) bool { return u.Get("title").Str == "The hub cannot be used now" })
+			require.NotContains(t, e.Said(s), "Your editor sent options")
+			e.Prompt(s, "1").Ends(acp.StopReasonEndTurn)
+			e.Await(s, "the hub's", func(u gjson.Result) bool { return u.Get("title").Str == "The hub cannot be used now" })
 			require.ElementsMatch(t, []string{
 				"warning: Options of your editor are not used: they could let Claude Code act without asking",
 				"warning: This question could not be shown as a permission here; it is asked another way.",
@@ -66,11 +67,11 @@ func TestCompactionIsDeclared(t *testing.T) {
 				`{"type":"system","subtype":"status","status":"compacting","uuid":"c1"}`,
 				`{"type":"system","subtype":"status","status":null,"compact_result":"success","uuid":"c2"}`,
 			), ct.Text("Hello")}))
-			e.initialize(caps)
-			s := e.open(t.TempDir())
-			e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+			e.Initialize(caps)
+			s := e.Open(t.TempDir())
+			e.Prompt(s, "go").Ends(acp.StopReasonEndTurn)
 			var got []string
-			for _, u := range e.updates(s) {
+			for _, u := range e.Updates(s) {
 				if u.Get("sessionUpdate").Str == "compaction_update" {
 					got = append(got, u.Get("compactionId").Str+" "+u.Get("status").Str)
 				}
@@ -80,7 +81,16 @@ func TestCompactionIsDeclared(t *testing.T) {
 				return
 			}
 			require.Equal(t, []string{"c1 in_progress", "c1 completed"}, got)
-			require.Equal(t, "Hello", e.said(s))
+			require.Equal(t, "Hello", e.Said(s))
 		})
 	}
+}
+
+// The CLI is looked for in the environment that it gets.
+func TestEnvNamesTheCLI(t *testing.T) {
+	cli := ct.New(t, turns(steps{ct.Text("hello")}))
+	t.Setenv("ACP_BRIDGE_CLAUDE", "/nowhere/claude")
+	e := serve(t, backend.Options{Env: append(os.Environ(), "ACP_BRIDGE_CLAUDE="+cli.Path)})
+	e.Initialize(`{}`)
+	e.Prompt(e.Open(t.TempDir()), "hi").Ends(acp.StopReasonEndTurn)
 }

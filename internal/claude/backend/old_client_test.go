@@ -68,29 +68,29 @@ func TestOldClient(t *testing.T) {
 				steps{ct.Message(ct.AskTool("toolu_7", "Bash", object{"command": "rm x"}, "", nil)), ct.Text("A pity.")},
 			))
 			e := serve(t, backend.Options{Claude: cli.Path, Env: []string{"HOME=" + t.TempDir()}, Trace: r.trace, Version: "1.0.0"})
-			e.initialize(caps)
+			e.Initialize(caps)
 			dir := t.TempDir()
-			s := e.open(dir)
+			s := e.Open(dir)
 			e.hasCommands(s)
-			e.prompt(s, "one").ends(acp.StopReasonEndTurn)
-			turn := e.prompt(s, "two")
-			e.asked("/x").selects("allow")
-			turn.ends(acp.StopReasonEndTurn)
-			turn = e.prompt(s, "three")
+			e.Prompt(s, "one").Ends(acp.StopReasonEndTurn)
+			turn := e.Prompt(s, "two")
+			e.Asked("/x").Selects("allow")
+			turn.Ends(acp.StopReasonEndTurn)
+			turn = e.Prompt(s, "three")
 			if name == "forms" {
-				e.asked("Which database?").answer <- object{"action": "accept", "content": object{"question_0": "SQLite", "question_1": []string{"Auth"}}}
+				e.Asked("Which database?").Answer <- object{"action": "accept", "content": object{"question_0": "SQLite", "question_1": []string{"Auth"}}}
 			} else {
-				e.asked("Which database?").types("DuckDB")
-				e.asked("Which features?").selects("Auth")
-				e.asked("Which features?").selects("__done__")
+				e.Asked("Which database?").Types("DuckDB")
+				e.Asked("Which features?").Selects("Auth")
+				e.Asked("Which features?").Selects("__done__")
 			}
-			turn.ends(acp.StopReasonEndTurn)
-			e.prompt(s, "four").ends(acp.StopReasonEndTurn)
-			e.prompt(s, "five").ends(acp.StopReasonEndTurn)
-			turn = e.prompt(s, "six")
-			e.asked("rm x").selects("reject")
-			turn.ends(acp.StopReasonEndTurn)
-			e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+			turn.Ends(acp.StopReasonEndTurn)
+			e.Prompt(s, "four").Ends(acp.StopReasonEndTurn)
+			e.Prompt(s, "five").Ends(acp.StopReasonEndTurn)
+			turn = e.Prompt(s, "six")
+			e.Asked("rm x").Selects("reject")
+			turn.Ends(acp.StopReasonEndTurn)
+			e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
 			requireGolden(t, "old-client-"+name+".jsonl", r.told(s, "SESSION", dir, "DIR"))
 		})
 	}
@@ -110,7 +110,7 @@ func TestOldClientLoads(t *testing.T) {
 	o.Trace = r.trace
 	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
 	e.hasCommands(reopened)
-	e.call(acp.AgentMethodSessionList, `{}`)
+	e.Call(acp.AgentMethodSessionList, `{}`)
 	requireGolden(t, "old-client-loads.jsonl", r.told(s.dir, "DIR"))
 }
 
@@ -132,5 +132,5 @@ func requireGolden(t *testing.T, name, got string) {
 
 // hasCommands waits for what comes behind the response that opens a session.
 func (e *editor) hasCommands(session string) {
-	e.await(session, "commands", func(u gjson.Result) bool { return u.Get("availableCommands").Exists() })
+	e.Await(session, "commands", func(u gjson.Result) bool { return u.Get("availableCommands").Exists() })
 }

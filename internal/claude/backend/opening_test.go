@@ -12,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
-	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
@@ -35,7 +33,7 @@ func (s *saved) opens(method string) (*editor, string, gjson.Result) {
 // changed it.
 func (e *editor) modeNow(session string, response gjson.Result) string {
 	mode := response.Get("modes.currentModeId").Str
-	for _, u := range e.updates(session) {
+	for _, u := range e.Updates(session) {
 		if u.Get("sessionUpdate").Str == "current_mode_update" {
 			mode = u.Get("currentModeId").Str
 		}
@@ -45,9 +43,9 @@ func (e *editor) modeNow(session string, response gjson.Result) string {
 
 // works runs a turn: the session is whole.
 func (e *editor) works(session string) {
-	e.t.Helper()
-	e.prompt(session, "go").ends(acp.StopReasonEndTurn)
-	require.Contains(e.t, e.said(session), "Working.")
+	e.T.Helper()
+	e.Prompt(session, "go").Ends(acp.StopReasonEndTurn)
+	require.Contains(e.T, e.Said(session), "Working.")
 }
 
 const statusLine = `{"type":"system","subtype":"status","status":null,"permissionMode":"%s","session_id":"x"}`
@@ -84,11 +82,11 @@ func TestOpensInEveryMode(t *testing.T) {
 
 // awaitMode waits until the editor shows a mode.
 func (e *editor) awaitMode(session string, response gjson.Result, mode string) {
-	e.t.Helper()
+	e.T.Helper()
 	if e.modeNow(session, response) != mode {
-		e.await(session, "the mode", func(u gjson.Result) bool { return u.Get("currentModeId").Str == mode })
+		e.Await(session, "the mode", func(u gjson.Result) bool { return u.Get("currentModeId").Str == mode })
 	}
-	require.Equal(e.t, mode, e.modeNow(session, response))
+	require.Equal(e.T, mode, e.modeNow(session, response))
 }
 
 // firsts are messages that the CLI may send before a session is open.
@@ -165,8 +163,8 @@ func TestStartsAgainInEveryOrder(t *testing.T) {
 			script := turns(steps{ct.Die(1)}, steps{ct.Text("Working.")})
 			script.Start = steps{ct.Raw(line)}
 			e, _ := scripted(t, script)
-			s := e.ready()
-			e.prompt(s, "die").fails("exited")
+			s := e.Ready()
+			e.Prompt(s, "die").Fails("exited")
 			e.works(s)
 		})
 	}
@@ -181,37 +179,57 @@ func TestAsksBeforeTheSessionIsOpen(t *testing.T) {
 			`"input":{"questions":[{"question":"Which database?","header":"DB","multiSelect":false,"options":[{"label":"PostgreSQL"},{"label":"SQLite"}]}]}}}`)}
 		saved := save(t, script, promptLine)
 		e, s, _ := saved.opens(method)
-		r := e.asked("Which database?")
+		r := e.Asked("Which database?")
 		require.Equal(t, s, r.Get("sessionId").Str)
-		r.selects("SQLite")
+		r.Selects("SQLite")
 		require.Equal(t, "SQLite", gjson.GetBytes(saved.cli.AwaitReply("toolu_1"), "updatedInput.answers.Which database?").Str)
 		e.works(s)
-		e.leave()
+		e.Leave()
 	}
 }
 
-// The real CLI says that it plans before it answers initialize.
-func TestRealSessionLeftInPlanMode(t *testing.T) {
-	t.Parallel()
-	path := realClaude(t)
-	for _, method := range []string{acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume} {
-		api := apitest.New(t)
-		api.Script(apitest.Say("One."), apitest.Say("Two."))
-		o := backend.Options{Claude: path, Env: apitest.Env(api, t.TempDir())}
-		dir := t.TempDir()
-		e := serve(t, o)
-		e.initialize(`{}`)
-		s := e.open(dir)
-		e.call(acp.AgentMethodSessionSetMode, fmt.Sprintf(`{"sessionId":%q,"modeId":"plan"}`, s))
-		e.prompt(s, "hello").ends(acp.StopReasonEndTurn)
-		e.leave()
-		e = serve(t, o)
-		e.initialize(`{}`)
-		r := e.call(method, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, s, dir))
-		e.awaitMode(s, r, "plan")
-		e.prompt(s, "again").ends(acp.StopReasonEndTurn)
-		require.Contains(t, e.said(s), "Two.")
-		require.Equal(t, "plan", e.modeNow(s, r))
-		e.leave()
+// What is typed and not saved is told to the model when the CLI has read the file. A
+// buffer that is like the file, too long or not there adds nothing to what was read.
+func TestUnsavedBuffer(t *testing.T) {
+	const hook = `{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback","callback_id":"acp-bridge-read","input":{"tool_input":{"file_path":%q}}}}`
+	for name, c := range map[string]struct {
+		answer any
+		told   string
+	}{
+		"typed":       {object{"content": "typed\n"}, "in the editor that are not saved. There it reads:\n```\ntyped\n```"},
+		"all deleted": {object{"content": ""}, "that are not saved"},
+		"the same":    {object{"content": "saved\n"}, ""},
+		"none":        {acp.NewInternalError(nil), ""},
+		"nonsense":    {object{"content": 7}, ""},
+		"too long":    {object{"content": strings.Repeat("x", 256<<10+1)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := filepath.Join(dir, "a.txt")
+			require.NoError(t, os.WriteFile(file, []byte("saved\n"), 0o600))
+			e, cli := scripted(t, turns(steps{ct.Raw(fmt.Sprintf(hook, file)), ct.Wait("read"), ct.Text("Working.")}))
+			e.Initialize(`{"fs":{"readTextFile":true}}`)
+			s := e.Open(dir)
+			turn := e.Prompt(s, "read it")
+			r := e.Asked(file)
+			require.Equal(t, acp.ClientMethodFsReadTextFile, r.Method)
+			r.Answer <- c.answer
+			var reply gjson.Result
+			cli.Await("the hook's reply", func(lines []ct.Line) bool {
+				return slices.ContainsFunc(lines, func(l ct.Line) bool {
+					reply = gjson.GetBytes(l.Raw, "response")
+					return reply.Get("request_id").Str == "r1"
+				})
+			})
+			if c.told == "" {
+				require.JSONEq(t, `{}`, reply.Get("response").Raw)
+			} else {
+				require.Contains(t, reply.Get("response.hookSpecificOutput.additionalContext").Str, c.told)
+				require.Equal(t, "PostToolUse", reply.Get("response.hookSpecificOutput.hookEventName").Str)
+			}
+			cli.Release("read")
+			turn.Ends(acp.StopReasonEndTurn)
+		})
 	}
 }

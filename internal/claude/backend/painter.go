@@ -13,7 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
-	"github.com/acp-bridge/acp-bridge/internal/uuid"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // canvas is where updates go, in order. It may block. *[editor.Session] is one.
@@ -107,7 +107,7 @@ func (p *painter) event(m claude.Message) {
 		id := event.Get("message.id").Str
 		p.stream = streamed{message: id, id: id}
 		if id == "" {
-			p.stream.id = uuid.New()
+			p.stream.id = life.UUID()
 		}
 	case "content_block_start":
 		b := event.Get("content_block")
@@ -222,7 +222,7 @@ func messageID(m claude.Message) string {
 	if id := m.Get("uuid").Str; id != "" {
 		return id
 	}
-	return uuid.New()
+	return life.UUID()
 }
 
 func (p *painter) toolUse(b gjson.Result, parent string) {

@@ -109,7 +109,7 @@ func brokenOff(m claude.Message) bool {
 func (p *painter) refused(id string, c *toolCall, unanswered bool) {
 	info := display.ToolInfo(c.tool, p.cwd)
 	if call, err := convert.Parse(c.tool.Input, convert.Limits{}); unanswered && err == nil {
-		info.Title = *ask.FailAll(call, convert.Outcome{Status: convert.Failed}).ToolCallUpdate.Title
+		info.Title = *ask.Updates(call).FailAll(convert.Outcome{Status: convert.Failed}).ToolCallUpdate.Title
 	}
 	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
@@ -130,7 +130,7 @@ func (p *painter) answered(id string, c *toolCall, answers gjson.Result) {
 			}
 		}
 		if len(given) == len(call.Questions) {
-			info.Title = *ask.CompleteAll(call, given).ToolCallUpdate.Title
+			info.Title = *ask.Updates(call).CompleteAll(given).ToolCallUpdate.Title
 		}
 	}
 	var lines []string

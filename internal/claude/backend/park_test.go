@@ -20,10 +20,10 @@ import (
 func inWords(t *testing.T, script ct.Script) (*editor, *ct.CLI, string) {
 	cli := ct.New(t, script)
 	e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	turn.ends(acp.StopReasonEndTurn)
-	require.Equal(t, "toolu_1", turn.resp.Get("_meta.acp-bridge.waitingFor").Str)
+	s := e.Ready()
+	turn := e.Prompt(s, "hi")
+	turn.Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "toolu_1", turn.Resp.Get("_meta.acp-bridge.waitingFor").Str)
 	return e, cli, s
 }
 
@@ -31,16 +31,16 @@ func inWords(t *testing.T, script ct.Script) (*editor, *ct.CLI, string) {
 func TestEmptyPromptIsNoAnswer(t *testing.T) {
 	e, cli, s := inWords(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
 	for _, blocks := range []string{`[]`, `[{"type":"text","text":" \n"}]`} {
-		shown := len(e.said(s))
-		again := e.promptBlocks(s, blocks)
-		again.ends(acp.StopReasonEndTurn)
-		require.Equal(t, "toolu_1", again.resp.Get("_meta.acp-bridge.waitingFor").Str)
-		require.Contains(t, e.said(s)[shown:], "The reply was empty.")
-		require.Contains(t, e.said(s)[shown:], "2. SQLite")
+		shown := len(e.Said(s))
+		again := e.PromptBlocks(s, blocks)
+		again.Ends(acp.StopReasonEndTurn)
+		require.Equal(t, "toolu_1", again.Resp.Get("_meta.acp-bridge.waitingFor").Str)
+		require.Contains(t, e.Said(s)[shown:], "The reply was empty.")
+		require.Contains(t, e.Said(s)[shown:], "2. SQLite")
 	}
-	e.prompt(s, "2").ends(acp.StopReasonEndTurn)
+	e.Prompt(s, "2").Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
-	e.promptBlocks(s, `[]`).fails("the prompt is empty")
+	e.PromptBlocks(s, `[]`).Fails("the prompt is empty")
 }
 
 // flood is a turn that goes on behind its question, for longer than is held in
@@ -58,13 +58,13 @@ func flood() ct.Script {
 func TestHeldUpdatesAreBoundedAndInOrder(t *testing.T) {
 	t.Parallel()
 	e, _, s := inWords(t, flood())
-	before := e.said(s)
+	before := e.Said(s)
 	for _, mode := range slices.Repeat([]string{"plan", "default"}, 200) { // until the CLI waits
-		e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"`+mode+`"}`)
+		e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"`+mode+`"}`)
 	}
-	require.Equal(t, before, e.said(s))
-	e.prompt(s, "2").ends(acp.StopReasonEndTurn)
-	said := e.said(s)
+	require.Equal(t, before, e.Said(s))
+	e.Prompt(s, "2").Ends(acp.StopReasonEndTurn)
+	said := e.Said(s)
 	from, to := strings.Index(said, "\n\n**Database**"), len(before) // the question stands where the flood was then
 	var want strings.Builder
 	for i := range floodSize {
@@ -77,20 +77,20 @@ func TestHeldUpdatesAreBoundedAndInOrder(t *testing.T) {
 func TestFloodIsInterrupted(t *testing.T) {
 	t.Run("session/cancel", func(t *testing.T) {
 		e, cli, s := inWords(t, flood())
-		e.cancel(s)
-		e.prompt(s, "an ordinary prompt").ends(acp.StopReasonEndTurn)
+		e.Cancel(s)
+		e.Prompt(s, "an ordinary prompt").Ends(acp.StopReasonEndTurn)
 		require.Equal(t, []string{"hi", "an ordinary prompt"}, cli.Prompts())
-		require.True(t, strings.HasSuffix(e.said(s), "Next."))
-		require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+		require.True(t, strings.HasSuffix(e.Said(s), "Next."))
+		require.Equal(t, "failed", e.Tool(s, "toolu_1")["status"])
 	})
 	t.Run("session/close", func(t *testing.T) {
 		e, cli, s := inWords(t, flood())
-		e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+		e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
 		requireGone(t, cli.Starts()[0].Pid)
 	})
 	t.Run("the editor leaves", func(t *testing.T) {
 		e, cli, _ := inWords(t, flood())
-		e.leave()
+		e.Leave()
 		requireGone(t, cli.Starts()[0].Pid)
 	})
 }
@@ -101,31 +101,31 @@ func TestModeUpdatesAreNotHeld(t *testing.T) {
 		"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": "toolu_1", "input": object{"questions": qs(which)}}})
 	e, cli, s := inWords(t, turns(steps{ct.Raw(string(request)), ct.Wait("parked"), ct.Text("held"), ct.SetMode("acceptEdits"), ct.Wait("answered")}))
 	cli.Release("parked")
-	e.await(s, "the mode", func(u gjson.Result) bool { return u.Get("currentModeId").Str == "acceptEdits" })
-	require.NotContains(t, e.said(s), "held")
-	turn := e.prompt(s, "2")
-	e.await(s, "what was held", func(u gjson.Result) bool { return u.Get("content.text").Str == "held" })
+	e.Await(s, "the mode", func(u gjson.Result) bool { return u.Get("currentModeId").Str == "acceptEdits" })
+	require.NotContains(t, e.Said(s), "held")
+	turn := e.Prompt(s, "2")
+	e.Await(s, "what was held", func(u gjson.Result) bool { return u.Get("content.text").Str == "held" })
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
 	cli.Release("answered")
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 }
 
 // The editor goes and comes back: the open question is gone with its agent,
 // and a new session asks as if nothing had been.
 func TestEditorRestartsWhileAQuestionWaits(t *testing.T) {
 	e, cli, _ := inWords(t, turns(steps{ct.Message(ct.Question("toolu_1", which)), ct.Text("Noted.")}))
-	e.leave()
+	e.Leave()
 	if reply := cli.Reply("toolu_1"); reply != nil {
 		require.Contains(t, string(reply), `"interrupt":true`, "no turn runs on unattended")
 	}
 	requireGone(t, cli.Starts()[0].Pid)
 
 	e = serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
-	s := e.ready()
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
-	e.prompt(s, "sqlite").ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
+	e.Prompt(s, "sqlite").Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
-	require.Contains(t, e.said(s), "Noted.")
+	require.Contains(t, e.Said(s), "Noted.")
 }
 
 // A turn that the CLI began by itself asks in the conversation, too: the next
@@ -136,13 +136,13 @@ func TestOwnTurnAsksInTheConversation(t *testing.T) {
 		After: steps{ct.Message(ct.Question("toolu_1", which)), ct.Text("Noted.")},
 	}, {Match: "more", Steps: steps{ct.Text("Next.")}}}})
 	e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
-	s := e.ready()
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
-	e.await(s, "the question", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "2. SQLite") })
-	e.prompt(s, "2").ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
+	e.Await(s, "the question", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "2. SQLite") })
+	e.Prompt(s, "2").Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
-	require.True(t, strings.HasSuffix(e.said(s), "Noted."), e.said(s))
-	e.prompt(s, "more").ends(acp.StopReasonEndTurn)
+	require.True(t, strings.HasSuffix(e.Said(s), "Noted."), e.Said(s))
+	e.Prompt(s, "more").Ends(acp.StopReasonEndTurn)
 }
 
 // A prompt that was typed before the question was there is no answer to it: the
@@ -154,16 +154,16 @@ func TestPromptTypedBeforeTheQuestion(t *testing.T) {
 			script.Old = old
 			cli := ct.New(t, script)
 			e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
-			s := e.ready()
-			first := e.prompt(s, "hi")
-			e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "Working." })
-			second := e.prompt(s, "2")
+			s := e.Ready()
+			first := e.Prompt(s, "hi")
+			e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "Working." })
+			second := e.Prompt(s, "2")
 			reached(e, s, cli, old, "hi", "2")
 			cli.Release("go")
-			first.ends(acp.StopReasonCancelled)
-			second.ends(acp.StopReasonEndTurn)
+			first.Ends(acp.StopReasonCancelled)
+			second.Ends(acp.StopReasonEndTurn)
 			require.NotContains(t, string(cli.Reply("toolu_1")), `"allow"`)
-			require.Equal(t, "Working.Next.", e.said(s), "nor is it shown")
+			require.Equal(t, "Working.Next.", e.Said(s), "nor is it shown")
 		})
 	}
 }
@@ -173,22 +173,22 @@ func TestPromptTypedBeforeTheQuestion(t *testing.T) {
 func TestNoTurnRunsOnUnattended(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*editor, []string){
-		"the editor leaves": func(e *editor, _ []string) { e.leave() },
+		"the editor leaves": func(e *editor, _ []string) { e.Leave() },
 		"session/close": func(e *editor, sessions []string) {
 			for _, s := range sessions {
-				e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+				e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
 			e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
-			e.initialize(`{}`)
+			e.Initialize(`{}`)
 			var sessions []string
 			for range 10 {
-				s := e.open(t.TempDir())
+				s := e.Open(t.TempDir())
 				sessions = append(sessions, s)
-				e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+				e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
 			}
 			end(e, sessions)
 			for _, line := range cli.Lines() {
@@ -205,12 +205,12 @@ func TestSessionEndsWhileItsTurnDoes(t *testing.T) {
 	t.Parallel()
 	cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
 	e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
-	e.initialize(`{}`)
+	e.Initialize(`{}`)
 	dir := t.TempDir()
 	for range 60 {
-		s := e.open(dir)
-		e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
-		e.cancel(s)
-		e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+		s := e.Open(dir)
+		e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
+		e.Cancel(s)
+		e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 // part is a sub-agent that the editor has as a session of its own. An editor asks
@@ -121,7 +121,7 @@ func merged(a, b object) object {
 
 // partFailed is the state of a sub-agent that failed.
 func partFailed(text string) object {
-	return object{"stopReason": "error", "error": object{"code": rpccode.Internal, "message": text}}
+	return object{"stopReason": "error", "error": object{"code": ndjson.Internal, "message": text}}
 }
 
 // partEnded takes the end of a sub-agent.
@@ -220,7 +220,7 @@ func (p *painter) handBack(x *part, call string, content, own gjson.Result) {
 // stopGrace is how long the CLI may take to answer that it stops a sub-agent.
 const stopGrace = time.Minute
 
-// StopPart implements [editor.Parts].
+// StopPart implements [editor.Conversation].
 func (s *conversation) StopPart(id string) bool {
 	r := s.running.Load()
 	if r == nil || !r.pump.painter.hasPart(id) {

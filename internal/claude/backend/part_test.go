@@ -11,7 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -25,9 +25,8 @@ const child = "agent-toolu_a"
 // partLines is what an editor was told of sub-agents and by them, and of tool calls, in
 // order: the session, and what.
 func partLines(e *editor, main string) (lines []string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, n := range e.log {
+	all, _ := e.Log()
+	for _, n := range all {
 		u, line := n.Get("update"), ""
 		switch kind := u.Get("sessionUpdate").Str; kind {
 		case "subagent_update":
@@ -46,6 +45,14 @@ func partLines(e *editor, main string) (lines []string) {
 	return lines
 }
 
+// goes is an agent with sub-agents that got a prompt.
+func goes(t *testing.T, script ct.Script) (*editor, *ct.CLI, string, *acptest.Turn) {
+	e, cli := scripted(t, script)
+	e.Initialize(subAgents)
+	s := e.Open(t.TempDir())
+	return e, cli, s, e.Prompt(s, "go")
+}
+
 // Its work, its words and its requests are in a session of its own; the call that
 // began it is not drawn.
 func TestSubAgentAsASession(t *testing.T) {
@@ -55,17 +62,17 @@ func TestSubAgentAsASession(t *testing.T) {
 	}))
 	open := new(desk.Desk)
 	e := serve(t, backend.Options{Claude: cli.Path, Desk: open})
-	e.initialize(subAgents)
-	s := e.open(t.TempDir())
-	turn := e.prompt(s, "go")
-	r := e.asked("ls")
+	e.Initialize(subAgents)
+	s := e.Open(t.TempDir())
+	turn := e.Prompt(s, "go")
+	r := e.Asked("ls")
 	require.Equal(t, child, r.Get("sessionId").Str)
 	require.Equal(t, s, open.List()[0].Call.Session, "elsewhere it is one of the session that people know")
-	r.selects("allow")
-	q := e.asked("Which database?")
+	r.Selects("allow")
+	q := e.Asked("Which database?")
 	require.Equal(t, child, q.Get("sessionId").Str)
-	q.selects("SQLite")
-	turn.ends(acp.StopReasonEndTurn)
+	q.Selects("SQLite")
+	turn.Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_q"))
 	require.Equal(t, []string{
 		"main| " + child + " is running explore",
@@ -100,70 +107,76 @@ func TestSubAgentsQuestionInTheConversation(t *testing.T) {
 func testSubAgentsQuestionInTheConversation(t *testing.T, serve serving) {
 	cli := ct.New(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.Question("toolu_q", which)))), ct.Text("done")}))
 	e := serveWith(t, backend.Options{Claude: cli.Path, First: adapter.Conversation}, serve)
-	e.initialize(subAgents)
-	s := e.open(t.TempDir())
-	turn := e.prompt(s, "go")
-	turn.ends(acp.StopReasonEndTurn)
-	require.Contains(t, e.said(s), "Which database?")
-	e.prompt(s, "2").ends(acp.StopReasonEndTurn)
+	e.Initialize(subAgents)
+	s := e.Open(t.TempDir())
+	turn := e.Prompt(s, "go")
+	turn.Ends(acp.StopReasonEndTurn)
+	require.Contains(t, e.Said(s), "Which database?")
+	e.Prompt(s, "2").Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_q"))
-	require.Equal(t, "completed", e.tool(child, "toolu_q")["status"])
+	require.Equal(t, "completed", e.Tool(child, "toolu_q")["status"])
 }
 
 // A form of a sub-agent's question is one of its session.
 func TestSubAgentsFormIsOfItsSession(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.Question("toolu_q", which)))), ct.Text("done")}))
-	e.initialize(`{"subagents":{},"elicitation":{"form":{}}}`)
-	s := e.open(t.TempDir())
-	turn := e.prompt(s, "go")
-	r := e.next()
+	e.Initialize(`{"subagents":{},"elicitation":{"form":{}}}`)
+	s := e.Open(t.TempDir())
+	turn := e.Prompt(s, "go")
+	r := e.Next()
 	require.Equal(t, child, r.Get("sessionId").Str)
-	r.answer <- object{"action": "accept", "content": object{"question_0": "SQLite"}}
-	turn.ends(acp.StopReasonEndTurn)
+	r.Answer <- object{"action": "accept", "content": object{"question_0": "SQLite"}}
+	turn.Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_q"))
 }
 
 // Cancelling its session stops the sub-agent and nothing else. One that nobody
 // knows is passed over.
 func TestSubAgentIsCancelled(t *testing.T) {
-	e, cli := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.TextBlock("I look.")), ct.Wait("go"))), ct.Text("done")}))
-	e.initialize(subAgents)
-	s := e.open(t.TempDir())
-	turn := e.prompt(s, "go")
-	e.await(child, "its words", func(u gjson.Result) bool { return u.Get("content.text").Str == "I look." })
-	e.cancel("agent-of-nobody")
-	e.cancel(child)
+	e, cli, _, turn := goes(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.TextBlock("I look.")), ct.Wait("go"))), ct.Text("done")}))
+	e.Await(child, "its words", func(u gjson.Result) bool { return u.Get("content.text").Str == "I look." })
+	e.Cancel("agent-of-nobody")
+	e.Cancel(child)
 	cli.Await("the stop", func([]ct.Line) bool { return len(cli.Controls("stop_task")) > 0 })
 	require.Len(t, cli.Controls("stop_task"), 1)
 	require.Equal(t, child, gjson.GetBytes(cli.Controls("stop_task")[0], "task_id").Str)
 	require.Empty(t, cli.Controls("interrupt"))
 	cli.Release("go")
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 }
 
 // What it asks goes with it: that the editor answers its request with a cancel, as
-// ACP has it, ends neither the turn nor another sub-agent's request.
+// ACP has it, ends neither the turn nor another sub-agent's request. One whose request
+// was cancelled with the turn does not look as if it went on.
 func TestSubAgentIsStoppedWithItsRequest(t *testing.T) {
 	for name, tool := range map[string]ct.Block{
 		"permission": ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "x", nil), "question": ct.Question("toolu_b", which),
 	} {
+		script := turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(tool))), ct.Message(ct.Question("toolu_q", which)), ct.Text("done")})
 		t.Run(name, func(t *testing.T) {
-			e, cli := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(tool))), ct.Message(ct.Question("toolu_q", which)), ct.Text("done")}))
-			e.initialize(subAgents)
-			s := e.open(t.TempDir())
-			turn := e.prompt(s, "go")
-			r := e.next()
+			e, cli, s, turn := goes(t, script)
+			r := e.Next()
 			require.Equal(t, child, r.Get("sessionId").Str)
-			e.cancel(child)
-			r.answer <- object{"outcome": object{"outcome": "cancelled"}}
-			q := e.next()
+			e.Cancel(child)
+			r.Answer <- object{"outcome": object{"outcome": "cancelled"}}
+			q := e.Next()
 			require.Equal(t, s, q.Get("sessionId").Str, "the turn goes on")
-			q.selects("SQLite")
-			turn.ends(acp.StopReasonEndTurn)
+			q.Selects("SQLite")
+			turn.Ends(acp.StopReasonEndTurn)
 			reply := gjson.ParseBytes(cli.Reply("toolu_b"))
 			require.Equal(t, "deny", reply.Get("behavior").Str)
 			require.Contains(t, reply.Get("message").Str, "stopped this sub-agent")
 			require.False(t, reply.Get("interrupt").Bool(), reply.Raw)
+		})
+		t.Run(name+" and the turn", func(t *testing.T) {
+			e, _, s, turn := goes(t, script)
+			e.Next()
+			e.Cancel(s)
+			turn.Ends(acp.StopReasonCancelled)
+			e.Call(acp.AgentMethodSessionClose, fmt.Sprintf(`{"sessionId":%q}`, s))
+			lines := strings.Join(partLines(e, s), "\n")
+			require.Equal(t, 1, strings.Count(lines, child+" is running"), lines)
+			require.Equal(t, 1, strings.Count(lines, child+" is idle"), lines)
 		})
 	}
 }
@@ -181,11 +194,9 @@ func TestSubAgentEnds(t *testing.T) {
 		"main| x is idle":               {ct.Raw(started)},
 	} {
 		t.Run(want, func(t *testing.T) {
-			e, _ := scripted(t, turns(script))
-			e.initialize(subAgents)
-			s := e.open(t.TempDir())
-			e.prompt(s, "go").ends(acp.StopReasonEndTurn)
-			e.call(acp.AgentMethodSessionClose, fmt.Sprintf(`{"sessionId":%q}`, s))
+			e, _, s, turn := goes(t, turns(script))
+			turn.Ends(acp.StopReasonEndTurn)
+			e.Call(acp.AgentMethodSessionClose, fmt.Sprintf(`{"sessionId":%q}`, s))
 			lines := partLines(e, s)
 			require.Equal(t, want, lines[len(lines)-1])
 		})
@@ -197,15 +208,12 @@ func TestSubAgentEnds(t *testing.T) {
 func TestSubAgentWorksOnWithoutItsRequest(t *testing.T) {
 	ask := object{"type": "control_request", "request_id": "r1", "request": object{"subtype": "can_use_tool", "tool_name": "Bash", "input": object{"command": "ls"}, "tool_use_id": "toolu_b", "agent_id": child}}
 	words := object{"type": "assistant", "parent_tool_use_id": "toolu_a", "agent_id": child, "message": object{"id": "m", "role": "assistant", "content": []any{object{"type": "text", "text": "On."}}}}
-	e, cli := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore",
+	e, cli, s, turn := goes(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore",
 		ct.Raw(string(jsonOf(t, ask))), ct.Wait("asked"), ct.Raw(`{"type":"control_cancel_request","request_id":"r1"}`, string(jsonOf(t, words))))), ct.Text("done")}))
-	e.initialize(subAgents)
-	s := e.open(t.TempDir())
-	turn := e.prompt(s, "go")
-	r := e.asked("ls")
+	r := e.Asked("ls")
 	cli.Release("asked")
-	<-r.withdrawn
-	turn.ends(acp.StopReasonEndTurn)
+	<-r.Withdrawn
+	turn.Ends(acp.StopReasonEndTurn)
 	var states []string
 	for _, line := range partLines(e, s) {
 		if _, state, ok := strings.Cut(line, child+" is "); ok {
@@ -215,102 +223,24 @@ func TestSubAgentWorksOnWithoutItsRequest(t *testing.T) {
 	require.Equal(t, []string{"running explore", "requires_action", "running", "idle end_turn"}, states)
 }
 
-// A sub-agent whose request was cancelled with the turn does not look as if it
-// went on.
-func TestSubAgentIsCancelledWithItsRequest(t *testing.T) {
-	for name, tool := range map[string]ct.Block{
-		"permission": ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "x", nil), "question": ct.Question("toolu_b", which),
-	} {
-		t.Run(name, func(t *testing.T) {
-			e, _ := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(tool))), ct.Text("done")}))
-			e.initialize(subAgents)
-			s := e.open(t.TempDir())
-			turn := e.prompt(s, "go")
-			e.next()
-			e.cancel(s)
-			turn.ends(acp.StopReasonCancelled)
-			e.call(acp.AgentMethodSessionClose, fmt.Sprintf(`{"sessionId":%q}`, s))
-			lines := strings.Join(partLines(e, s), "\n")
-			require.Equal(t, 1, strings.Count(lines, child+" is running"), lines)
-			require.Equal(t, 1, strings.Count(lines, child+" is idle"), lines)
-		})
-	}
-}
-
 // Without the CLI's word for it, the call that began a sub-agent is drawn like any
 // other, before what it does.
 func TestSubAgentThatIsNotAnnounced(t *testing.T) {
 	call := object{"type": "assistant", "parent_tool_use_id": nil, "message": object{"id": "m1", "role": "assistant", "content": []any{object{"type": "tool_use", "id": "toolu_a", "name": "Agent", "input": object{"description": "explore", "prompt": "x"}}}}}
 	inner := object{"type": "assistant", "parent_tool_use_id": "toolu_a", "message": object{"id": "m2", "role": "assistant", "content": []any{object{"type": "tool_use", "id": "toolu_b", "name": "Read", "input": object{"file_path": "/x"}}}}}
 	result := object{"type": "user", "parent_tool_use_id": nil, "message": object{"role": "user", "content": []any{object{"type": "tool_result", "tool_use_id": "toolu_a", "content": "found"}}}}
-	e, _ := scripted(t, turns(steps{ct.Raw(string(jsonOf(t, call)), string(jsonOf(t, inner)), string(jsonOf(t, result))), ct.Text("done")}))
-	e.initialize(subAgents)
-	s := e.open(t.TempDir())
-	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+	e, _, s, turn := goes(t, turns(steps{ct.Raw(string(jsonOf(t, call)), string(jsonOf(t, inner)), string(jsonOf(t, result))), ct.Text("done")}))
+	turn.Ends(acp.StopReasonEndTurn)
 	require.Equal(t, []string{"main| toolu_a pending", "main| toolu_b pending", "main| toolu_a completed", "main| says done"}, partLines(e, s))
 }
 
 // A sub-agent's sub-agent is a session of the one that began it.
 func TestSubAgentOfASubAgent(t *testing.T) {
 	inner := ct.Agent("toolu_i", "dig", ct.Message(ct.TextBlock("I dig.")))
-	e, _ := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(inner))), ct.Text("done")}))
-	e.initialize(subAgents)
-	s := e.open(t.TempDir())
-	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+	e, _, s, turn := goes(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(inner))), ct.Text("done")}))
+	turn.Ends(acp.StopReasonEndTurn)
 	lines := partLines(e, s)
 	require.Contains(t, lines, child+"| agent-toolu_i is running dig")
 	require.Contains(t, lines, "agent-toolu_i| says I dig.")
 	require.Contains(t, lines, child+"| agent-toolu_i to "+child+": sub-agent done")
-}
-
-// The real CLI: the same order, and a sub-agent that is stopped.
-func TestRealSubAgentAsASession(t *testing.T) {
-	t.Parallel()
-	delegate := func(prompt string) apitest.Reply {
-		return apitest.Use(apitest.ToolUse("toolu_a", "Agent", object{"description": "delegate", "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false}))
-	}
-	inner := func(r apitest.Request) bool {
-		return strings.Contains(r.Get("messages.0.content").Raw, "work of the sub-agent")
-	}
-	states := func(e *editor, s string) (list []string) {
-		for _, line := range partLines(e, s) {
-			if _, state, ok := strings.Cut(line, " is "); ok && strings.HasPrefix(line, "main| ") && !strings.Contains(line, ": ") {
-				list = append(list, state)
-			}
-		}
-		return list
-	}
-	t.Run("works", func(t *testing.T) {
-		e, api := real(t, delegate("work of the sub-agent"), apitest.Say("done"))
-		api.When(inner, apitest.Use(apitest.Text("I look."), apitest.ToolUse("toolu_b", "Bash", object{"command": "mkdir x", "description": "make"})), apitest.Say("the sub-agent is done"))
-		e.initialize(subAgents)
-		s := e.open(t.TempDir())
-		turn := e.prompt(s, "go")
-		r := e.asked("mkdir x")
-		id := r.Get("sessionId").Str
-		require.NotEqual(t, s, id)
-		r.selects("allow")
-		turn.ends(acp.StopReasonEndTurn)
-		require.Equal(t, []string{"running delegate", "requires_action", "running", "idle end_turn"}, states(e, s))
-		require.Equal(t, "I look.the sub-agent is done", e.said(id))
-		require.Equal(t, "completed", e.tool(id, "toolu_b")["status"])
-		require.Empty(t, e.tool(s, "toolu_a"))
-		require.Equal(t, "done", e.said(s))
-	})
-	stopped := func(t *testing.T, editor func(*request)) {
-		e, api := real(t, delegate("work of the sub-agent"), apitest.Say("done"))
-		api.When(inner, apitest.Use(apitest.ToolUse("toolu_b", "Bash", object{"command": "mkdir x", "description": "make"})), apitest.Say("the sub-agent is done"))
-		e.initialize(subAgents)
-		s := e.open(t.TempDir())
-		turn := e.prompt(s, "go")
-		r := e.asked("mkdir x")
-		e.cancel(r.Get("sessionId").Str)
-		editor(r)
-		turn.ends(acp.StopReasonEndTurn)
-		require.Equal(t, []string{"running delegate", "requires_action", "idle cancelled"}, states(e, s))
-	}
-	t.Run("is stopped", func(t *testing.T) { stopped(t, func(r *request) { <-r.withdrawn }) })
-	t.Run("is stopped by an editor that answers", func(t *testing.T) {
-		stopped(t, func(r *request) { r.answer <- object{"outcome": object{"outcome": "cancelled"}} })
-	})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 )
@@ -36,7 +35,7 @@ func (s *saved) keep(id, meta string, lines ...string) {
 
 // goesOn waits until all was said that follows the response.
 func (e *editor) goesOn(session string) {
-	e.await(session, "the commands", func(u gjson.Result) bool {
+	e.Await(session, "the commands", func(u gjson.Result) bool {
 		return u.Get("sessionUpdate").Str == "available_commands_update"
 	})
 }
@@ -96,47 +95,12 @@ func TestSubAgentsOfALoadedSession(t *testing.T) {
 		"main| three is idle cancelled",
 		"main| two is idle error no luck",
 	}, partLines(e, reopened))
-	for _, u := range e.updates(reopened) {
+	for _, u := range e.Updates(reopened) {
 		require.False(t, u.Get("capabilities").Exists(), "what is over cannot be cancelled")
 	}
 
 	e, _ = s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
 	e.goesOn(reopened)
-	require.Equal(t, "completed", e.tool(reopened, "toolu_1")["status"], "an editor without them has the calls")
+	require.Equal(t, "completed", e.Tool(reopened, "toolu_1")["status"], "an editor without them has the calls")
 	require.NotContains(t, strings.Join(partLines(e, reopened), "\n"), " is ")
-}
-
-// The real CLI's own files.
-func TestRealSubAgentsOfALoadedSession(t *testing.T) {
-	t.Parallel()
-	e, api := real(t, apitest.Use(apitest.ToolUse("toolu_a", "Agent", object{"description": "delegate", "prompt": "work of the sub-agent", "subagent_type": "general-purpose", "run_in_background": false})), apitest.Say("done"))
-	api.When(func(r apitest.Request) bool {
-		return strings.Contains(r.Get("messages.0.content").Raw, "work of the sub-agent")
-	}, apitest.Use(apitest.Text("I look."), apitest.ToolUse("toolu_b", "Bash", object{"command": "mkdir x", "description": "make"})), apitest.Say("the sub-agent is done"))
-	e.initialize(subAgents)
-	dir := t.TempDir()
-	s := e.open(dir)
-	turn := e.prompt(s, "go")
-	r := e.asked("mkdir x")
-	id := r.Get("sessionId").Str
-	r.selects("allow")
-	turn.ends(acp.StopReasonEndTurn)
-	before := len(partLines(e, s))
-	e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, s, dir))
-	var lines []string
-	for _, line := range partLines(e, s)[before:] {
-		lines = append(lines, strings.ReplaceAll(line, id, "child"))
-	}
-	require.Equal(t, []string{
-		"main| child is running delegate",
-		"main| main to child: work of the sub-agent",
-		"child| main to child: work of the sub-agent",
-		"child| says I look.",
-		"child| toolu_b pending",
-		"child| toolu_b completed",
-		"child| says the sub-agent is done",
-		"main| child is idle end_turn",
-		"main| child to main: the sub-agent is done",
-		"main| says done",
-	}, lines[:10])
 }

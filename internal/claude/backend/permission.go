@@ -15,8 +15,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
-	"github.com/acp-bridge/acp-bridge/internal/claude/grant"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
@@ -30,11 +31,14 @@ func (p *pump) ask(t claude.ToolRequest) {
 		return
 	}
 	tool := p.painter.awaiting(t)
-	choices := choicesFor(t, p.s.agent.mayBypass())
+	choices := p.s.choicesFor(t)
 	info := display.ToolInfo(tool, p.s.cwd)
 	input, inFile := p.painter.planInput(tool, gjson.Result{})
 	if inFile {
 		info.Content = nil
+	}
+	if why := clean.Block(t.DecisionReason); why != "" {
+		info.Content = append([]acp.ToolCallContent{about.Why(why)}, info.Content...)
 	}
 	status := acp.ToolCallStatusPending
 	request := acp.RequestPermissionRequest{
@@ -66,7 +70,7 @@ func (p *pump) ask(t claude.ToolRequest) {
 			p.painter.partHears(who.Session, t.RequestID, err == nil && response.Outcome.Cancelled == nil)
 			p.painter.decided(t, who.Session, d)
 		})
-		return p.reply(t.RequestID, d.reply)
+		return p.reply(t.RequestID, d)
 	})
 }
 
@@ -106,47 +110,32 @@ func (p *pump) question(t claude.ToolRequest) {
 	})
 }
 
-// decision is what comes of a permission request.
-type decision struct {
-	reply claude.Permission
-	lost  string // what the user wrote that nobody can take
-}
-
-func deny(message string, interrupt bool) decision {
-	return decision{reply: claude.Deny(message, interrupt)}
-}
-
 // decided draws what comes of a permission request. Within is the session of the
 // sub-agent that asks, if it has one.
-func (p *painter) decided(t claude.ToolRequest, within string, d decision) {
-	if d.lost != "" { // they may be a condition
-		p.out.Notice(true, "What you wrote beside the permission did not reach Claude Code", "\n\nClaude Code takes no words along with a permission. It got the permission, but not these words: "+clean.Line(d.lost)+"\n\n")
-	}
-	if c := p.calls[t.ToolUseID]; c != nil && d.reply.Behavior != "allow" {
+func (p *painter) decided(t claude.ToolRequest, within string, d claude.Permission) {
+	if c := p.calls[t.ToolUseID]; c != nil && d.Behavior != "allow" {
 		c.denied = true
 	}
-	if d.reply.Behavior == "allow" {
+	if d.Behavior == "allow" {
 		p.out.UpdateOf(within, acp.UpdateToolCall(acp.ToolCallId(t.ToolUseID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
 	}
 }
 
 // decide turns the editor's reply into the CLI's.
-func decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissionResponse, err error) decision {
+func decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissionResponse, err error) claude.Permission {
 	outcome := response.Outcome
 	switch {
 	case errors.Is(err, editor.ErrPartStopped):
-		return deny("The user stopped this sub-agent", false)
+		return claude.Deny("The user stopped this sub-agent", false)
 	case errors.Is(err, life.ErrWithAnother):
-		return deny("Permission was not given: the turn was interrupted, because the user dismissed another request", true)
+		return claude.Deny("Permission was not given: the turn was interrupted, because the user dismissed another request", true)
 	case errors.Is(err, editor.ErrTakenBack): // nobody has said anything to it, and perhaps nobody was asked
 		stops := errors.Is(err, convert.ErrDisconnected) || errors.Is(err, convert.ErrCancelled)
-		return deny("Permission was not given: "+clean.Line(adapter.Words(err)), stops)
-	case errors.Is(err, convert.ErrCancelled): // of a question before it
-		return deny("The user was not asked for permission: the turn was interrupted, because another question was dismissed", true)
+		return claude.Deny("Permission was not given: "+clean.Line(adapter.Words(err)), stops)
 	case err != nil:
-		return deny("The user could not be asked for permission: "+clean.Line(adapter.Words(err)), false)
+		return claude.Deny("The user could not be asked for permission: "+clean.Line(adapter.Words(err)), false)
 	case outcome.Cancelled != nil:
-		return deny("The user dismissed the permission request", true)
+		return claude.Deny("The user dismissed the permission request", true)
 	}
 	id := string(outcome.Selected.OptionId)
 	for _, c := range choices {
@@ -154,25 +143,13 @@ func decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissi
 			continue
 		}
 		if c.deny {
-			return deny(cmp.Or(besides(response), "The user rejected this tool use"), false)
+			return claude.Deny(cmp.Or(about.Beside(response), "The user rejected this tool use"), false)
 		}
 		allow := claude.Allow(t.Input)
 		allow.UpdatedPermissions = c.updates
-		return decision{reply: allow, lost: besides(response)}
+		return allow
 	}
-	return deny("Permission was not given: the editor replied with the option "+clean.Line(id)+", which was not offered", false)
-}
-
-// besides is what the user wrote beside the choice.
-func besides(response acp.RequestPermissionResponse) string {
-	for _, meta := range []map[string]any{response.Outcome.Selected.Meta, response.Meta} {
-		for _, key := range []string{"customText", "notes"} {
-			if words, _ := meta[key].(string); strings.TrimSpace(words) != "" {
-				return strings.TrimSpace(words)
-			}
-		}
-	}
-	return ""
+	return claude.Deny("Permission was not given: the editor replied with the option "+clean.Line(id)+", which was not offered", false)
 }
 
 // choice is an option of a permission request and what it does.
@@ -196,12 +173,12 @@ func setMode(mode string) string {
 }
 
 // choicesFor lists what a user can say to a request.
-func choicesFor(t claude.ToolRequest, bypass bool) []choice {
+func (s *conversation) choicesFor(t claude.ToolRequest) []choice {
 	if t.ToolName == "ExitPlanMode" {
-		return planChoices(bypass)
+		return planChoices(s.mayAuto(), s.agent.mayBypass())
 	}
 	choices := []choice{newChoice("allow", "Allow", acp.PermissionOptionKindAllowOnce)}
-	for _, g := range grant.Read(t.Suggestions) {
+	for _, g := range hook.Grants(t.Suggestions) {
 		id := "allow_always"
 		if g.Mode {
 			id = "accept_edits"
@@ -211,12 +188,14 @@ func choicesFor(t claude.ToolRequest, bypass bool) []choice {
 	return append(choices, newChoice("reject", "Reject", acp.PermissionOptionKindRejectOnce))
 }
 
-// planChoices are the modes in which to go on after a plan.
-func planChoices(bypass bool) []choice {
-	choices := []choice{
-		newChoice("acceptEdits", "Yes, and accept all edits", acp.PermissionOptionKindAllowAlways, setMode("acceptEdits")),
-		newChoice("default", "Yes, and ask before edits", acp.PermissionOptionKindAllowOnce, setMode("default")),
+// planChoices are the modes in which to go on after a plan. The narrowest is first: there
+// are clients that take the first one and show none. The others are in the CLI's own order.
+func planChoices(auto, bypass bool) []choice {
+	choices := []choice{newChoice("default", "Yes, and ask before edits", acp.PermissionOptionKindAllowOnce, setMode("default"))}
+	if auto {
+		choices = append(choices, newChoice("auto", "Yes, and use auto mode", acp.PermissionOptionKindAllowAlways, setMode("auto")))
 	}
+	choices = append(choices, newChoice("acceptEdits", "Yes, and accept all edits", acp.PermissionOptionKindAllowAlways, setMode("acceptEdits")))
 	if bypass {
 		choices = append(choices, newChoice("bypassPermissions", "Yes, and do everything without asking", acp.PermissionOptionKindAllowAlways, setMode("bypassPermissions")))
 	}

@@ -17,48 +17,49 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
 func TestTextArrivesOnceAndInOrder(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.ThinkingBlock("hm ", "well"), ct.TextBlock("Hello ", "world")), ct.Text(", again")}))
-	s := e.ready()
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
-	require.Equal(t, "Hello world, again", e.said(s))
-	require.Equal(t, "hm well", e.text(s, "agent_thought_chunk"))
+	s := e.Ready()
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "Hello world, again", e.Said(s))
+	require.Equal(t, "hm well", e.Text(s, "agent_thought_chunk"))
 }
 
 func TestMessagesWithoutDeltasAreShown(t *testing.T) {
 	whole := `{"type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"from a local command"}]},"parent_tool_use_id":null}`
 	e, _ := scripted(t, turns(steps{ct.Text("streamed "), ct.Raw(whole)}))
-	s := e.ready()
-	e.prompt(s, "/context").ends(acp.StopReasonEndTurn)
-	require.Equal(t, "streamed from a local command", e.said(s))
+	s := e.Ready()
+	e.Prompt(s, "/context").Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "streamed from a local command", e.Said(s))
 }
 
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
 	e, _ := scripted(t, turns(steps{ct.Burst(n)}))
-	s := e.ready()
-	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	e.Prompt(s, "go").Ends(acp.StopReasonEndTurn)
 	var want strings.Builder
 	for i := range n {
 		fmt.Fprintf(&want, "%d ", i)
 	}
-	require.Equal(t, want.String(), e.said(s))
+	require.Equal(t, want.String(), e.Said(s))
 }
 
 func TestPromptContent(t *testing.T) {
 	e, cli := scripted(t, ct.Script{})
-	s := e.ready()
-	e.promptBlocks(s, `[
+	s := e.Ready()
+	e.PromptBlocks(s, `[
 		{"type":"text","text":"look at"},
 		{"type":"resource_link","name":"a.go","uri":"file:///src/a.go"},
 		{"type":"resource_link","name":"docs","uri":"https://example.com/docs"},
 		{"type":"resource","resource":{"uri":"file:///src/b.go","text":"package b"}},
-		{"type":"image","mimeType":"image/png","data":"aGk="}]`).ends(acp.StopReasonEndTurn)
+		{"type":"image","mimeType":"image/png","data":"aGk="}]`).Ends(acp.StopReasonEndTurn)
 	var line gjson.Result
 	for _, l := range cli.Lines() {
 		if gjson.GetBytes(l.Raw, "type").Str == "user" {
@@ -83,7 +84,7 @@ func TestPromptContent(t *testing.T) {
 		`[]`: "the prompt is empty",
 		`[{"type":"image","mimeType":"image/png","data":""}]`: "an image needs data",
 	} {
-		e.promptBlocks(s, blocks).fails(want)
+		e.PromptBlocks(s, blocks).Fails(want)
 	}
 }
 
@@ -99,7 +100,7 @@ func TestStopReasons(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Steps: steps{ct.Text("x")}, Result: test.result}}})
-			e.prompt(e.ready(), "hi").ends(test.want)
+			e.Prompt(e.Ready(), "hi").Ends(test.want)
 		})
 	}
 }
@@ -116,12 +117,12 @@ func TestErrorsAreReadable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Result: test.result}}})
-			s := e.ready()
-			err := e.prompt(s, "hi").fails(test.want)
+			s := e.Ready()
+			err := e.Prompt(s, "hi").Fails(test.want)
 			require.Equal(t, test.code, err.Code)
 			require.NotContains(t, err.Message, "ede_diagnostic")
-			require.Empty(t, e.said(s), "an error is shown once")
-			e.prompt(s, "again").ends(acp.StopReasonEndTurn)
+			require.Empty(t, e.Said(s), "an error is shown once")
+			e.Prompt(s, "again").Ends(acp.StopReasonEndTurn)
 		})
 	}
 }
@@ -141,10 +142,10 @@ func bothCLIs(t *testing.T, script ct.Script, test func(t *testing.T, e *editor,
 // reached waits until the CLI has the prompts, or for an old one until the agent
 // has them.
 func reached(e *editor, session string, cli *ct.CLI, old bool, prompts ...string) {
-	e.t.Helper()
-	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+session+`","modeId":"plan"}`) // behind the last prompt
+	e.T.Helper()
+	e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+session+`","modeId":"plan"}`) // behind the last prompt
 	if old {
-		require.Equal(e.t, prompts[:1], cli.Prompts())
+		require.Equal(e.T, prompts[:1], cli.Prompts())
 		return
 	}
 	cli.Await("the prompts", func([]ct.Line) bool { return slices.Equal(cli.Prompts(), prompts) })
@@ -152,46 +153,46 @@ func reached(e *editor, session string, cli *ct.CLI, old bool, prompts ...string
 
 func TestSecondPrompt(t *testing.T) {
 	bothCLIs(t, turns(steps{ct.Text("one "), ct.Wait("go")}, steps{ct.Text("two")}), func(t *testing.T, e *editor, cli *ct.CLI, old bool) {
-		s := e.ready()
-		first := e.prompt(s, "first")
-		e.await(s, "one", func(u gjson.Result) bool { return u.Get("content.text").Str == "one " })
-		second := e.prompt(s, "second")
+		s := e.Ready()
+		first := e.Prompt(s, "first")
+		e.Await(s, "one", func(u gjson.Result) bool { return u.Get("content.text").Str == "one " })
+		second := e.Prompt(s, "second")
 		reached(e, s, cli, old, "first", "second")
 		cli.Release("go")
-		first.ends(acp.StopReasonEndTurn)
-		second.ends(acp.StopReasonEndTurn)
+		first.Ends(acp.StopReasonEndTurn)
+		second.Ends(acp.StopReasonEndTurn)
 		require.Equal(t, []string{"first", "second"}, cli.Prompts())
-		require.Equal(t, "one two", e.said(s))
+		require.Equal(t, "one two", e.Said(s))
 	})
 }
 
 // A prompt that the CLI takes into the turn ends with it.
 func TestSecondPromptSteers(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)), ct.Text("both")}, steps{ct.Text(" third")}))
-	s := e.ready()
-	first := e.prompt(s, "first")
-	r := e.next()
-	second := e.prompt(s, "second")
+	s := e.Ready()
+	first := e.Prompt(s, "first")
+	r := e.Next()
+	second := e.Prompt(s, "second")
 	reached(e, s, cli, false, "first", "second")
-	r.selects("allow")
-	first.ends(acp.StopReasonEndTurn)
-	second.ends(acp.StopReasonEndTurn)
-	e.prompt(s, "third").ends(acp.StopReasonEndTurn)
-	require.Equal(t, "both third", e.said(s))
+	r.Selects("allow")
+	first.Ends(acp.StopReasonEndTurn)
+	second.Ends(acp.StopReasonEndTurn)
+	e.Prompt(s, "third").Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "both third", e.Said(s))
 }
 
 func TestCancel(t *testing.T) {
 	bothCLIs(t, turns(steps{ct.Text("working"), ct.Hang()}, steps{ct.Text(" next")}), func(t *testing.T, e *editor, cli *ct.CLI, old bool) {
-		s := e.ready()
-		turn, queued := e.prompt(s, "first"), (*turn)(nil)
-		e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "working" })
-		queued = e.prompt(s, "queued")
+		s := e.Ready()
+		turn, queued := e.Prompt(s, "first"), (*acptest.Turn)(nil)
+		e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "working" })
+		queued = e.Prompt(s, "queued")
 		reached(e, s, cli, old, "first", "queued")
-		e.cancel(s)
-		turn.ends(acp.StopReasonCancelled)
-		queued.ends(acp.StopReasonCancelled)
-		e.prompt(s, "next").ends(acp.StopReasonEndTurn)
-		require.Equal(t, "working next", e.said(s), "what was cancelled did not run")
+		e.Cancel(s)
+		turn.Ends(acp.StopReasonCancelled)
+		queued.Ends(acp.StopReasonCancelled)
+		e.Prompt(s, "next").Ends(acp.StopReasonEndTurn)
+		require.Equal(t, "working next", e.Said(s), "what was cancelled did not run")
 		require.Len(t, cli.Starts(), 1)
 	})
 }
@@ -199,32 +200,32 @@ func TestCancel(t *testing.T) {
 // A CLI that dies takes all prompts along that it had.
 func TestDeathWithTwoPrompts(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Text("one"), ct.Wait("go"), ct.Die(1, "oh no")}, steps{ct.Text(" two")}))
-	s := e.ready()
-	first := e.prompt(s, "first")
-	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "one" })
-	second := e.prompt(s, "second")
+	s := e.Ready()
+	first := e.Prompt(s, "first")
+	e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "one" })
+	second := e.Prompt(s, "second")
 	reached(e, s, cli, false, "first", "second")
 	cli.Release("go")
-	first.fails("oh no")
-	second.fails("oh no")
-	e.prompt(s, "third").ends(acp.StopReasonEndTurn)
-	require.Equal(t, "one two", e.said(s))
+	first.Fails("oh no")
+	second.Fails("oh no")
+	e.Prompt(s, "third").Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "one two", e.Said(s))
 }
 
 // A prompt that comes while a CLI dies was its, or is the next one's.
 func TestPromptWhileTheCLIDies(t *testing.T) {
 	t.Parallel()
 	e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Match: "die", Steps: steps{ct.Text("x"), ct.Die(1, "oh no")}}}})
-	s := e.ready()
+	s := e.Ready()
 	for i := range 30 {
-		first := e.prompt(s, "die")
+		first := e.Prompt(s, "die")
 		time.Sleep(time.Duration(i) * 200 * time.Microsecond)
-		second := e.prompt(s, "two")
-		first.fails("oh no")
-		if second.failed() {
-			second.fails("oh no")
+		second := e.Prompt(s, "two")
+		first.Fails("oh no")
+		if second.Failed() {
+			second.Fails("oh no")
 		}
-		e.prompt(s, "three").ends(acp.StopReasonEndTurn)
+		e.Prompt(s, "three").Ends(acp.StopReasonEndTurn)
 	}
 }
 
@@ -233,23 +234,23 @@ func TestPromptWhileTheCLIDies(t *testing.T) {
 func TestCancelRightBehind(t *testing.T) {
 	t.Parallel()
 	e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Match: "hang", Steps: steps{ct.Hang()}}}})
-	s := e.ready()
+	s := e.Ready()
 	for range 50 {
-		turn := e.prompt(s, "hang")
-		e.cancel(s)
-		turn.ends(acp.StopReasonCancelled)
+		turn := e.Prompt(s, "hang")
+		e.Cancel(s)
+		turn.Ends(acp.StopReasonCancelled)
 	}
 }
 
 func TestCancelThatIsNotHonoured(t *testing.T) {
 	cli := ct.New(t, ct.Script{IgnoreInterrupt: true, Turns: []ct.Turn{{Steps: steps{ct.Text("a"), ct.Hang()}}, {Steps: steps{ct.Text("b")}}}})
 	e := serve(t, backend.Options{Claude: cli.Path, CancelGrace: 50 * time.Millisecond})
-	s := e.ready()
-	turn := e.prompt(s, "first")
-	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
-	e.cancel(s)
-	turn.ends(acp.StopReasonCancelled)
-	e.prompt(s, "next").ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	turn := e.Prompt(s, "first")
+	e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
+	e.Cancel(s)
+	turn.Ends(acp.StopReasonCancelled)
+	e.Prompt(s, "next").Ends(acp.StopReasonEndTurn)
 	starts := cli.Starts()
 	require.Len(t, starts, 2)
 	require.Contains(t, starts[0].Args, "--session-id")
@@ -263,16 +264,17 @@ func TestCancelThatIsNotHeard(t *testing.T) {
 	t.Parallel()
 	cli := ct.New(t, ct.Script{IgnoreInterrupt: true, Turns: []ct.Turn{{Steps: steps{ct.Text("a"), ct.Wait("end")}}, {Steps: steps{ct.Text("b")}}}})
 	e := serve(t, backend.Options{Claude: cli.Path, CancelGrace: 2 * time.Second})
-	s := e.ready()
-	turn := e.prompt(s, "first")
-	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
-	e.cancel(s)
-	next := e.prompt(s, "next")
+	s := e.Ready()
+	turn := e.Prompt(s, "first")
+	e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
+	e.Cancel(s)
+	next := e.Prompt(s, "next")
+	require.Eventually(t, func() bool { return len(cli.Controls("interrupt")) > 0 }, time.Minute, time.Millisecond)
 	cli.Release("end")
-	turn.ends(acp.StopReasonCancelled)
-	next.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonCancelled)
+	next.Ends(acp.StopReasonEndTurn)
 	require.Len(t, cli.Starts(), 2)
-	require.Equal(t, "ab", e.said(s))
+	require.Equal(t, "ab", e.Said(s))
 }
 
 func TestProcessDies(t *testing.T) {
@@ -283,14 +285,14 @@ func TestProcessDies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, cli := scripted(t, turns(steps{ct.Text("a"), step}, steps{ct.Text("b")}))
-			s := e.ready()
-			turn := e.prompt(s, "first")
-			err := turn.fails("Claude Code")
+			s := e.Ready()
+			turn := e.Prompt(s, "first")
+			err := turn.Fails("Claude Code")
 			if name != "stdout closed" {
 				require.Contains(t, err.Message, "out of cheese")
 			}
-			e.prompt(s, "second").ends(acp.StopReasonEndTurn)
-			require.Equal(t, "ab", e.said(s))
+			e.Prompt(s, "second").Ends(acp.StopReasonEndTurn)
+			require.Equal(t, "ab", e.Said(s))
 			require.Contains(t, cli.Starts()[1].Args, "--resume")
 		})
 	}
@@ -301,17 +303,17 @@ func TestProcessDies(t *testing.T) {
 func TestResumeThatBreaksDown(t *testing.T) {
 	script := turns(steps{ct.Text("a"), ct.Die(7)}, steps{ct.Text("b")})
 	e, cli := scripted(t, script)
-	s := e.ready()
-	e.prompt(s, "first").fails("Claude Code")
+	s := e.Ready()
+	e.Prompt(s, "first").Fails("Claude Code")
 	for name, step := range map[string]ct.Step{"exit": ct.Die(3, "out of cheese"), "signal": ct.DieBy(int(syscall.SIGKILL), "out of cheese")} {
 		_, err := ct.Install(filepath.Dir(cli.Path), ct.Script{Start: steps{step}})
 		require.NoError(t, err)
-		require.Contains(t, e.prompt(s, "second").fails("Claude Code").Message, "out of cheese", name)
+		require.Contains(t, e.Prompt(s, "second").Fails("Claude Code").Message, "out of cheese", name)
 	}
 	_, err := ct.Install(filepath.Dir(cli.Path), script)
 	require.NoError(t, err)
-	e.prompt(s, "third").ends(acp.StopReasonEndTurn)
-	require.Equal(t, "ab", e.said(s))
+	e.Prompt(s, "third").Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "ab", e.Said(s))
 	for _, start := range cli.Starts()[1:] {
 		require.Contains(t, start.Args, "--resume")
 	}
@@ -322,15 +324,15 @@ func TestResumeThatBreaksDown(t *testing.T) {
 func TestProcessDiesWhileIdle(t *testing.T) {
 	t.Parallel()
 	e, cli := scripted(t, ct.Script{})
-	s := e.ready()
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
 	for range 20 {
 		starts := cli.Starts()
 		kill(t, starts[len(starts)-1].Pid)
-		if first := e.prompt(s, "hi"); first.failed() {
-			first.fails("Claude Code was ended by a signal")
+		if first := e.Prompt(s, "hi"); first.Failed() {
+			first.Fails("Claude Code was ended by a signal")
 		}
-		e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+		e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
 	}
 }
 
@@ -340,17 +342,17 @@ func TestGarbageFromTheCLI(t *testing.T) {
 		ct.Raw("not json", `{"no":"type"}`, `[]`, `{"type":"surprise","x":1}`, `{"type":"stream_event"}`, `{"type":"assistant"}`, `{"type":"user","message":7}`, ``),
 		ct.BigLine(10 << 20), ct.Text("still here"),
 	}))
-	s := e.ready()
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
-	require.Equal(t, "still here", e.said(s))
+	s := e.Ready()
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "still here", e.Said(s))
 }
 
 func TestBadRequests(t *testing.T) {
 	e, _ := scripted(t, ct.Script{})
-	e.initialize(`{}`)
+	e.Initialize(`{}`)
 	for name, test := range map[string]struct{ method, params, want string }{
 		"unknown session":  {acp.AgentMethodSessionPrompt, `{"sessionId":"nope","prompt":[]}`, "no session"},
-		"unknown mode":     {acp.AgentMethodSessionSetMode, `{"sessionId":"` + e.open(t.TempDir()) + `","modeId":"yolo"}`, "unknown mode"},
+		"unknown mode":     {acp.AgentMethodSessionSetMode, `{"sessionId":"` + e.Open(t.TempDir()) + `","modeId":"yolo"}`, "unknown mode"},
 		"relative cwd":     {acp.AgentMethodSessionNew, `{"cwd":"here","mcpServers":[]}`, "absolute path"},
 		"missing cwd":      {acp.AgentMethodSessionNew, `{"cwd":"/no/such/folder","mcpServers":[]}`, "/no/such/folder"},
 		"wrong types":      {acp.AgentMethodSessionNew, `{"cwd":7}`, "cwd: expected a string, got number"},
@@ -361,7 +363,7 @@ func TestBadRequests(t *testing.T) {
 		"close of nothing": {acp.AgentMethodSessionClose, `{"sessionId":"nope"}`, "no session"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := e.try(test.method, test.params)
+			_, err := e.Try(test.method, test.params)
 			var re *acp.RequestError
 			require.ErrorAs(t, err, &re)
 			require.Contains(t, re.Message, test.want)
@@ -371,48 +373,48 @@ func TestBadRequests(t *testing.T) {
 
 func TestClaudeIsMissing(t *testing.T) {
 	e := serve(t, backend.Options{Claude: "/no/such/claude"})
-	e.initialize(`{}`)
-	_, err := e.try(acp.AgentMethodSessionNew, `{"cwd":"/","mcpServers":[]}`)
+	e.Initialize(`{}`)
+	_, err := e.Try(acp.AgentMethodSessionNew, `{"cwd":"/","mcpServers":[]}`)
 	require.ErrorContains(t, err, "/no/such/claude")
 }
 
 func TestCloseSession(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Text("a"), ct.Hang()}))
-	s := e.ready()
-	turn := e.prompt(s, "first")
-	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
-	e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
-	turn.ends(acp.StopReasonCancelled)
+	s := e.Ready()
+	turn := e.Prompt(s, "first")
+	e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
+	e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+	turn.Ends(acp.StopReasonCancelled)
 	requireGone(t, cli.Starts()[0].Pid)
-	_, err := e.try(acp.AgentMethodSessionPrompt, `{"sessionId":"`+s+`","prompt":[{"type":"text","text":"x"}]}`)
+	_, err := e.Try(acp.AgentMethodSessionPrompt, `{"sessionId":"`+s+`","prompt":[{"type":"text","text":"x"}]}`)
 	require.ErrorContains(t, err, "no session")
 }
 
 func TestEditorLeaves(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Text("a"), ct.Hang()}))
-	s := e.ready()
-	e.prompt(s, "first")
-	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
-	e.leave()
+	s := e.Ready()
+	e.Prompt(s, "first")
+	e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
+	e.Leave()
 	requireGone(t, cli.Starts()[0].Pid)
 	require.NotEmpty(t, cli.Controls("interrupt"))
 }
 
 func TestModesAndCommands(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.SetMode("acceptEdits")}))
-	e.initialize(`{}`)
-	resp := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
+	e.Initialize(`{}`)
+	resp := e.Call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
 	s := resp.Get("sessionId").Str
 	require.Equal(t, "default", resp.Get("modes.currentModeId").Str)
 	require.NotContains(t, resp.Raw, "bypassPermissions")
-	e.await(s, "commands", func(u gjson.Result) bool {
+	e.Await(s, "commands", func(u gjson.Result) bool {
 		return u.Get("availableCommands.0.name").Str == "code-review" && u.Get("availableCommands.0.input.hint").Str != ""
 	})
-	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`)
+	e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`)
 	require.JSONEq(t, `{"subtype":"set_permission_mode","mode":"plan"}`, string(cli.Controls("set_permission_mode")[0]))
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
 	var modes []string
-	for _, u := range e.updates(s) {
+	for _, u := range e.Updates(s) {
 		if u.Get("sessionUpdate").Str == "current_mode_update" {
 			modes = append(modes, u.Get("currentModeId").Str)
 		}
@@ -430,26 +432,26 @@ func TestSlowEditor(t *testing.T) {
 	cli := ct.New(t, turns(steps{ct.Burst(n)}))
 	pause := make(chan struct{})
 	e := serve(t, backend.Options{Claude: cli.Path, Logger: slog.New(slog.DiscardHandler)})
-	s := e.ready()
-	e.await(s, "commands", func(u gjson.Result) bool { return u.Get("availableCommands").Exists() })
+	s := e.Ready()
+	e.Await(s, "commands", func(u gjson.Result) bool { return u.Get("availableCommands").Exists() })
 	before := heapInUse()
-	e.pause = pause
-	turn := e.prompt(s, "go")
+	e.Pause = pause
+	turn := e.Prompt(s, "go")
 	grown := int64(0)
 	for range 100 { // time for a runaway to show
 		time.Sleep(5 * time.Millisecond)
 		grown = max(grown, heapInUse()-before)
 	}
 	select {
-	case <-turn.done:
+	case <-turn.Done:
 		require.Fail(t, "the turn ended although nobody read")
 	default:
 	}
 	t.Logf("heap grew by %d kB", grown>>10)
 	require.Less(t, grown, int64(8<<20)) // what may wait is 4 MiB; some is on its way on both sides of that
 	close(pause)
-	turn.ends(acp.StopReasonEndTurn)
-	said := e.said(s)
+	turn.Ends(acp.StopReasonEndTurn)
+	said := e.Said(s)
 	require.True(t, strings.HasPrefix(said, "0 1 2 ") && strings.HasSuffix(said, fmt.Sprintf(" %d ", n-1)))
 	require.Equal(t, n, strings.Count(said, " "))
 }
@@ -482,14 +484,14 @@ func TestTurnOfItsOwn(t *testing.T) {
 		{Steps: steps{ct.Text("one ")}, After: steps{ct.Text("by itself "), ct.Wait("go")}},
 		{Steps: steps{ct.Text("two")}},
 	}}, func(t *testing.T, e *editor, cli *ct.CLI, old bool) {
-		s := e.ready()
-		e.prompt(s, "first").ends(acp.StopReasonEndTurn)
-		e.await(s, "its own turn", func(u gjson.Result) bool { return u.Get("content.text").Str == "by itself " })
-		second := e.prompt(s, "second")
+		s := e.Ready()
+		e.Prompt(s, "first").Ends(acp.StopReasonEndTurn)
+		e.Await(s, "its own turn", func(u gjson.Result) bool { return u.Get("content.text").Str == "by itself " })
+		second := e.Prompt(s, "second")
 		reached(e, s, cli, old, "first", "second")
 		cli.Release("go")
-		second.ends(acp.StopReasonEndTurn)
-		require.Equal(t, "one by itself two", e.said(s))
+		second.Ends(acp.StopReasonEndTurn)
+		require.Equal(t, "one by itself two", e.Said(s))
 	})
 }
 
@@ -499,15 +501,15 @@ func TestPromptInATurnOfItsOwn(t *testing.T) {
 		{Steps: steps{ct.Text("one ")}, After: steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)), ct.Text("by itself ")}},
 		{Steps: steps{ct.Text("three")}},
 	}})
-	s := e.ready()
-	e.prompt(s, "first").ends(acp.StopReasonEndTurn)
-	r := e.next()
-	second := e.prompt(s, "second")
+	s := e.Ready()
+	e.Prompt(s, "first").Ends(acp.StopReasonEndTurn)
+	r := e.Next()
+	second := e.Prompt(s, "second")
 	reached(e, s, cli, false, "first", "second")
-	r.selects("allow")
-	second.ends(acp.StopReasonEndTurn)
-	require.Equal(t, "one by itself ", e.said(s))
-	e.prompt(s, "third").ends(acp.StopReasonEndTurn)
+	r.Selects("allow")
+	second.Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "one by itself ", e.Said(s))
+	e.Prompt(s, "third").Ends(acp.StopReasonEndTurn)
 }
 
 // A result that answers another prompt, one that is over, ends no prompt.
@@ -516,23 +518,23 @@ func TestResultOfAnotherPrompt(t *testing.T) {
 		ct.Raw(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["not mine"],"user_message_uuids":["another"]}`),
 		ct.Message(ct.TextBlock("my own")),
 	}))
-	s := e.ready()
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
-	require.Equal(t, "my own", e.said(s))
+	s := e.Ready()
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "my own", e.Said(s))
 }
 
 // A prompt that the CLI refuses is not sent again, first or while a turn runs.
 func TestRefusedPrompt(t *testing.T) {
 	e, cli := scripted(t, ct.Script{Refuse: "bad", Turns: []ct.Turn{{Steps: steps{ct.Wait("go"), ct.Text("a")}}, {Steps: steps{ct.Text("b")}}}})
-	s := e.ready()
-	e.prompt(s, "bad from the start").fails("Claude Code refused the prompt")
-	first := e.prompt(s, "good")
-	second := e.prompt(s, "bad, later")
+	s := e.Ready()
+	e.Prompt(s, "bad from the start").Fails("Claude Code refused the prompt")
+	first := e.Prompt(s, "good")
+	second := e.Prompt(s, "bad, later")
 	cli.Await("three prompts", func([]ct.Line) bool { return len(cli.Prompts()) == 3 })
 	cli.Release("go")
-	first.ends(acp.StopReasonEndTurn)
-	second.fails("Claude Code refused the prompt")
-	e.prompt(s, "on").ends(acp.StopReasonEndTurn)
-	require.Equal(t, "ab", e.said(s))
+	first.Ends(acp.StopReasonEndTurn)
+	second.Fails("Claude Code refused the prompt")
+	e.Prompt(s, "on").Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "ab", e.Said(s))
 	require.Len(t, cli.Prompts(), 4)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 // proxied is the agent behind the proxy: what asks the editor is the proxy. The
@@ -52,7 +52,7 @@ func TestClientsProxied(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			for j, sc := range scenarios {
-				if (i+j)%2 == 0 || paralleltest.All() {
+				if (i+j)%2 == 0 || leaktest.All() {
 					t.Run(sc.name, func(t *testing.T) { r.run(t, sc) })
 				}
 			}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
-	"github.com/acp-bridge/acp-bridge/internal/lane"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // pump is what reads one process of the CLI. Its messages are handled on one
@@ -20,7 +20,7 @@ import (
 // that nothing of a turn comes after its prompt's response.
 type pump struct {
 	s    *conversation
-	lane *lane.Lane[func()]
+	lane *conn.Lane[func()]
 	proc *claude.Process // set before anything is handled
 
 	// Of the lane.
@@ -28,6 +28,7 @@ type pump struct {
 	steers  bool // the CLI says what becomes of prompts that it gets while it works
 	working bool // something goes on in the background
 	opened  bool
+	auto    autoMode
 	// early is what the CLI says before its session is open, whatever it is: until
 	// then the editor does not know the session, launch has not noted what the CLI
 	// can do, and a transcript may still be replayed.
@@ -35,7 +36,7 @@ type pump struct {
 }
 
 func newPump(s *conversation) *pump {
-	p := &pump{s: s, lane: lane.Funcs(), painter: newPainter(s)}
+	p := &pump{s: s, lane: conn.FuncLane(), painter: newPainter(s)}
 	p.painter.output = func(task, session string) (*os.File, error) {
 		return claude.OpenOutput(s.getenv, slices.Compact([]string{session, s.cliID(), s.id}), task)
 	}
@@ -154,8 +155,10 @@ func (p *pump) handle(m claude.Message) {
 	switch m.Type {
 	case claude.TypeStreamEvent:
 		p.painter.event(m)
+		p.verdicts(m)
 	case claude.TypeAssistant:
 		p.noteFailure(m)
+		p.whole(m)
 		p.painter.assistant(m)
 	case claude.TypeUser:
 		p.painter.user(m)
@@ -172,6 +175,7 @@ func (p *pump) handle(m claude.Message) {
 		}
 	case claude.TypeControlCancel:
 		p.painter.partForgets(m.RequestID())
+		p.auto.withdrawn(m.RequestID())
 		p.s.out.Withdraw(m.RequestID())
 	case claude.TypeSystem:
 		p.system(m)
@@ -179,16 +183,13 @@ func (p *pump) handle(m claude.Message) {
 		p.result(m)
 	case "command_lifecycle":
 		p.promptChanged(m)
-	case "conversation_reset":
-		if id := m.Get("new_conversation_id").String(); id != "" {
-			p.s.named.Store(&id)
-		}
 	}
 }
 
 func (p *pump) system(m claude.Message) {
 	switch m.Subtype {
 	case "init":
+		p.s.goesBy(m.SessionID())
 		p.steers = canSteer(m)
 		p.s.out.Began(p.steers)
 		p.painter.wake()
@@ -224,6 +225,8 @@ func (p *pump) system(m claude.Message) {
 
 // result ends the turn and the prompts that it belongs to.
 func (p *pump) result(m claude.Message) {
+	p.s.goesBy(m.SessionID())
+	p.judged()
 	end := p.s.resultEnd(m)
 	end.Prompts, end.Usage = answeredBy(m), p.s.turnUsage(m)
 	end.Own, end.Working = m.Get("origin").IsObject(), p.working

@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -29,16 +30,16 @@ func answers(cli *ct.CLI, id string) string {
 
 func TestQuestion(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Message(ct.TextBlock("Let me ask. "), ct.Question("toolu_1", which, many)), ct.Text("Noted.")}))
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	e.asked("Which database?").selects("SQLite")
-	e.asked("Which features?").selects("Cache")
-	e.asked("Done: Cache").types("Metrics")
-	turn.ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	turn := e.Prompt(s, "hi")
+	e.Asked("Which database?").Selects("SQLite")
+	e.Asked("Which features?").Selects("Cache")
+	e.Asked("Done: Cache").Types("Metrics")
+	turn.Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite","Which features?":"Cache, Metrics"}`, answers(cli, "toolu_1"))
-	require.Equal(t, "Let me ask. Noted.", e.said(s))
+	require.Equal(t, "Let me ask. Noted.", e.Said(s))
 	for id, want := range map[string]string{"toolu_1": "Which database? → SQLite", "toolu_1:2": "Which features? → Cache, Metrics"} {
-		tool := e.tool(s, id)
+		tool := e.Tool(s, id)
 		require.Equal(t, "x", tool["drawn"], "drawn once")
 		require.Equal(t, "other", tool["kind"])
 		require.Equal(t, "completed", tool["status"])
@@ -48,13 +49,13 @@ func TestQuestion(t *testing.T) {
 
 func TestTwoQuestionCallsInOneMessage(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which), ct.Question("toolu_2", many))}))
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	first := e.asked("Which database?")
-	require.Empty(t, e.requests, "one request at a time")
-	first.selects("SQLite")
-	e.asked("Which features?").types("none")
-	turn.ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	turn := e.Prompt(s, "hi")
+	first := e.Asked("Which database?")
+	require.Empty(t, e.Requests, "one request at a time")
+	first.Selects("SQLite")
+	e.Asked("Which features?").Types("none")
+	turn.Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
 	require.JSONEq(t, `{"Which features?":"none"}`, answers(cli, "toolu_2"))
 }
@@ -66,44 +67,73 @@ func TestUsedIsToldOfOneCall(t *testing.T) {
 	d.WatchReceipts(func(r desk.Ref, err error) { r.Revision = 0; used <- r })
 	script := turns(steps{ct.Message(ct.Question("toolu_1", which), ct.Question("toolu_2", many)), ct.Message(ct.AskTool("toolu_3", "Bash", map[string]any{"command": "ls"}, "a.go", nil))})
 	e := serve(t, backend.Options{Claude: ct.New(t, script).Path, Desk: d})
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	e.asked("Which database?")
+	s := e.Ready()
+	turn := e.Prompt(s, "hi")
+	e.Asked("Which database?")
 	require.NoError(t, d.Answer(desk.Ref{Session: s, ID: "toolu_1"}, []convert.Answer{{Selected: []string{"SQLite"}}}, "phone"))
 	require.Equal(t, desk.Ref{Session: s, ID: "toolu_1"}, <-used)
-	second := e.asked("Which features?")
+	second := e.Asked("Which features?")
 	require.Empty(t, used, "the second is open")
-	second.types("none")
+	second.Types("none")
 	require.Equal(t, desk.Ref{Session: s, ID: "toolu_2"}, <-used)
-	e.next().selects("allow")
+	e.Next().Selects("allow")
 	require.Equal(t, desk.Ref{Session: s, ID: "toolu_3"}, <-used)
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 	require.Empty(t, used)
 }
 
 func TestDismissedQuestionWithdrawsItsSiblings(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which), ct.Question("toolu_2", many))}, steps{ct.Text("next")}))
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	e.next().cancels()
-	turn.ends(acp.StopReasonCancelled)
-	require.Empty(t, e.requests, "nothing more is asked")
-	e.prompt(s, "again").ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	turn := e.Prompt(s, "hi")
+	e.Next().Cancels()
+	turn.Ends(acp.StopReasonCancelled)
+	require.Empty(t, e.Requests, "nothing more is asked")
+	e.Prompt(s, "again").Ends(acp.StopReasonEndTurn)
 	require.Len(t, cli.Starts(), 1, "the session goes on in the same process")
-	require.Equal(t, "next", e.said(s))
+	require.Equal(t, "next", e.Said(s))
 }
 
-func TestSessionCancelWhileAsking(t *testing.T) {
-	e, _ := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("next")}))
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	r := e.asked("Which database?") // and never answered
-	e.cancel(s)
-	turn.ends(acp.StopReasonCancelled)
-	<-r.withdrawn
-	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
-	e.prompt(s, "again").ends(acp.StopReasonEndTurn)
-	require.Equal(t, "next", e.said(s))
+// A question ends with its turn, whoever ends that: it is withdrawn, shown as failed, and the
+// session goes on. What the CLI withdraws has no reply, and whoever keeps an answer is told.
+func TestTurnEndsWhileAsking(t *testing.T) {
+	for name, how := range map[string]func(e *editor, s string, cli int){
+		"session/cancel":       func(e *editor, s string, _ int) { e.Cancel(s) },
+		"the CLI withdraws it": func(_ *editor, _ string, cli int) { interrupt(t, cli) },
+		"the CLI dies":         func(_ *editor, _ string, cli int) { kill(t, cli) },
+		"the next prompt":      nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("next")}))
+			d, told := new(desk.Desk), make(chan error, 10)
+			defer d.WatchReceipts(func(_ desk.Ref, err error) { told <- err })()
+			e := serve(t, backend.Options{Claude: cli.Path, Desk: d})
+			s := e.Ready()
+			turn := e.Prompt(s, "hi")
+			r := e.Asked("Which database?")
+			next := func() *acptest.Turn { return e.Prompt(s, "again") }
+			if how != nil {
+				how(e, s, cli.Starts()[0].Pid)
+			} else {
+				running := next()
+				next = func() *acptest.Turn { return running }
+			}
+			if name == "the CLI dies" {
+				turn.Fails("Claude Code was ended by a signal")
+			} else {
+				turn.Ends(acp.StopReasonCancelled)
+			}
+			<-r.Withdrawn
+			if name == "the CLI withdraws it" {
+				require.ErrorContains(t, <-told, "the agent withdrew the request")
+				require.Empty(t, cli.Reply("toolu_1"))
+			}
+			require.Equal(t, "failed", e.Tool(s, "toolu_1")["status"])
+			next().Ends(acp.StopReasonEndTurn)
+			require.Equal(t, []string{"hi", "again"}, cli.Prompts())
+			require.Equal(t, "next", e.Said(s))
+		})
+	}
 }
 
 // What the user took back is not answered by what comes behind, in the same
@@ -122,15 +152,15 @@ func TestAnswerBehindWhatTookTheQuestionBack(t *testing.T) {
 				for range 5 {
 					e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("next")}))
 					if rung == "form" {
-						e.initialize(`{"elicitation":{"form":{}}}`)
+						e.Initialize(`{"elicitation":{"form":{}}}`)
 					}
-					s := e.ready()
-					turn := e.prompt(s, "hi")
-					e.next()
-					_, err := e.wire.Write([]byte(fmt.Sprintf(first, s) + "\n" + reply))
+					s := e.Ready()
+					turn := e.Prompt(s, "hi")
+					e.Next()
+					_, err := e.Wire.Write([]byte(fmt.Sprintf(first, s) + "\n" + reply))
 					require.NoError(t, err)
-					turn.ends(acp.StopReasonCancelled)
-					e.leave()
+					turn.Ends(acp.StopReasonCancelled)
+					e.Leave()
 					for _, l := range cli.Lines() {
 						require.NotContains(t, string(l.Raw), "SQLite", "the answer came too late")
 					}
@@ -143,32 +173,19 @@ func TestAnswerBehindWhatTookTheQuestionBack(t *testing.T) {
 // agent-shell sends cancelled first and session/cancel a moment later.
 func TestCancelledThenSessionCancel(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("next")}))
-	s := e.ready()
+	s := e.Ready()
 	for range 2 {
-		turn := e.prompt(s, "hi")
+		turn := e.Prompt(s, "hi")
 		select {
-		case r := <-e.requests:
-			r.cancels()
-			e.cancel(s)
-			turn.ends(acp.StopReasonCancelled)
-		case <-turn.done:
-			turn.ends(acp.StopReasonEndTurn)
+		case r := <-e.Requests:
+			r.Cancels()
+			e.Cancel(s)
+			turn.Ends(acp.StopReasonCancelled)
+		case <-turn.Done:
+			turn.Ends(acp.StopReasonEndTurn)
 		}
 	}
-	require.Equal(t, "next", e.said(s))
-}
-
-func TestPromptSupersedesAnOpenQuestion(t *testing.T) {
-	e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("next")}))
-	s := e.ready()
-	first := e.prompt(s, "hi")
-	r := e.asked("Which database?")
-	second := e.prompt(s, "forget it, do this")
-	first.ends(acp.StopReasonCancelled)
-	<-r.withdrawn
-	second.ends(acp.StopReasonEndTurn)
-	require.Equal(t, []string{"hi", "forget it, do this"}, cli.Prompts())
-	require.Equal(t, "next", e.said(s))
+	require.Equal(t, "next", e.Said(s))
 }
 
 // Two prompts in a row supersede a question once: the second does not take the
@@ -178,14 +195,14 @@ func TestTwoPromptsSupersedeAnOpenQuestion(t *testing.T) {
 		{Match: "ask", Steps: steps{ct.Message(ct.Question("toolu_1", which))}},
 		{Match: "work", Steps: steps{ct.Text("a")}},
 	}})
-	s := e.ready()
+	s := e.Ready()
 	for range 20 {
-		first := e.prompt(s, "ask")
-		e.asked("Which database?")
-		second, third := e.prompt(s, "work"), e.prompt(s, "work, too")
-		first.ends(acp.StopReasonCancelled)
-		second.ends(acp.StopReasonEndTurn)
-		third.ends(acp.StopReasonEndTurn)
+		first := e.Prompt(s, "ask")
+		e.Asked("Which database?")
+		second, third := e.Prompt(s, "work"), e.Prompt(s, "work, too")
+		first.Ends(acp.StopReasonCancelled)
+		second.Ends(acp.StopReasonEndTurn)
+		third.Ends(acp.StopReasonEndTurn)
 	}
 	require.Len(t, cli.Prompts(), 60)
 }
@@ -197,74 +214,33 @@ func TestInterruptDoesNotComeLate(t *testing.T) {
 		{Match: "ask", Steps: steps{ct.Message(ct.Question("toolu_1", which))}},
 		{Match: "work", Steps: steps{ct.Text("a"), ct.Sleep(3 * time.Millisecond), ct.Text("b")}},
 	}})
-	s := e.ready()
+	s := e.Ready()
 	for range 60 {
-		first := e.prompt(s, "ask")
-		e.asked("Which database?")
-		second := e.prompt(s, "work")
-		first.ends(acp.StopReasonCancelled)
-		second.ends(acp.StopReasonEndTurn)
+		first := e.Prompt(s, "ask")
+		e.Asked("Which database?")
+		second := e.Prompt(s, "work")
+		first.Ends(acp.StopReasonCancelled)
+		second.Ends(acp.StopReasonEndTurn)
 	}
 	require.Len(t, cli.Prompts(), 120)
 }
 
-func TestCLIWithdrawsAQuestion(t *testing.T) {
-	// The stand-in gives the question up by itself when it is interrupted, and
-	// says so before it ends the turn.
-	e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("next")}))
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	r := e.asked("Which database?")
-	interrupt(t, cli.Starts()[0].Pid)
-	<-r.withdrawn
-	turn.ends(acp.StopReasonCancelled)
-	require.Empty(t, cli.Reply("toolu_1"), "a withdrawn request gets no reply")
-	e.prompt(s, "again").ends(acp.StopReasonEndTurn)
-}
-
-// Whoever keeps an answer for a question that was withdrawn is told.
-func TestReceiptOfAWithdrawnQuestion(t *testing.T) {
-	cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
-	d, told := new(desk.Desk), make(chan error, 1)
-	defer d.WatchReceipts(func(_ desk.Ref, err error) { told <- err })()
-	e := serve(t, backend.Options{Claude: cli.Path, Desk: d})
-	turn := e.prompt(e.ready(), "hi")
-	r := e.asked("Which database?")
-	interrupt(t, cli.Starts()[0].Pid)
-	<-r.withdrawn
-	turn.ends(acp.StopReasonCancelled)
-	require.ErrorContains(t, <-told, "the agent withdrew the request")
-}
-
-func TestCLIDiesWhileAsking(t *testing.T) {
-	e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("next")}))
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	r := e.asked("Which database?")
-	kill(t, cli.Starts()[0].Pid)
-	turn.fails("Claude Code was ended by a signal")
-	<-r.withdrawn
-	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
-	e.prompt(s, "again").ends(acp.StopReasonEndTurn)
-	require.Equal(t, "next", e.said(s))
-}
-
 func TestQuestionThatCannotBeAsked(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", ct.Q("", "H", false, "a", "b")))}))
-	s := e.ready()
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
 	require.Contains(t, string(cli.Reply("toolu_1")), "question 1: question text is required")
 	require.NotContains(t, string(cli.Reply("toolu_1")), `"interrupt":true`)
-	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"], "the user sees that something was asked and failed")
+	require.Equal(t, "failed", e.Tool(s, "toolu_1")["status"], "the user sees that something was asked and failed")
 }
 
 // A question that the CLI turns down by itself is drawn as failed.
 func TestQuestionRefusedByTheCLI(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
-	s := e.ready()
-	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"dontAsk"}`)
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
-	tool := e.tool(s, "toolu_1")
+	s := e.Ready()
+	e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"dontAsk"}`)
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
+	tool := e.Tool(s, "toolu_1")
 	require.Equal(t, "failed", tool["status"])
 	require.Equal(t, "other", tool["kind"])
 	require.Equal(t, "x", tool["drawn"])
@@ -272,28 +248,28 @@ func TestQuestionRefusedByTheCLI(t *testing.T) {
 
 func TestQuestionAsAForm(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which, many)), ct.Text("ok")}))
-	e.initialize(`{"elicitation":{"form":{}}}`)
-	s := e.open(t.TempDir())
-	turn := e.prompt(s, "hi")
-	r := e.asked("requestedSchema")
-	require.Equal(t, "elicitation/create", r.method)
+	e.Initialize(`{"elicitation":{"form":{}}}`)
+	s := e.Open(t.TempDir())
+	turn := e.Prompt(s, "hi")
+	r := e.Asked("requestedSchema")
+	require.Equal(t, "elicitation/create", r.Method)
 	require.Equal(t, s, r.Get("sessionId").Str)
 	require.Equal(t, "toolu_1", r.Get("toolCallId").Str)
-	r.answer <- object{"action": "accept", "content": object{"question_0": "SQLite", "question_1": []string{"Logs", "Auth"}}}
-	turn.ends(acp.StopReasonEndTurn)
+	r.Answer <- object{"action": "accept", "content": object{"question_0": "SQLite", "question_1": []string{"Logs", "Auth"}}}
+	turn.Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite","Which features?":"Auth, Logs"}`, answers(cli, "toolu_1"))
 }
 
 func TestFormsNeedMoreThanTheCapability(t *testing.T) {
 	for _, caps := range []string{`{"elicitation":{}}`, `{"elicitation":{"form":null}}`, `{"elicitation":{"url":{}}}`} {
 		e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
-		e.initialize(caps)
-		s := e.open(t.TempDir())
-		turn := e.prompt(s, "hi")
-		r := e.next()
-		require.Equal(t, "session/request_permission", r.method, caps)
-		r.selects("SQLite")
-		turn.ends(acp.StopReasonEndTurn)
+		e.Initialize(caps)
+		s := e.Open(t.TempDir())
+		turn := e.Prompt(s, "hi")
+		r := e.Next()
+		require.Equal(t, "session/request_permission", r.Method, caps)
+		r.Selects("SQLite")
+		turn.Ends(acp.StopReasonEndTurn)
 		require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
 	}
 }
@@ -303,35 +279,35 @@ func TestFormsNeedMoreThanTheCapability(t *testing.T) {
 func TestQuestionInTheConversation(t *testing.T) {
 	cli := ct.New(t, turns(steps{ct.Message(ct.TextBlock("Hm. "), ct.Question("toolu_1", which)), ct.Text("Noted.")}, steps{ct.Text(" Next.")}))
 	e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	turn.ends(acp.StopReasonEndTurn)
-	require.Equal(t, "toolu_1", turn.resp.Get("_meta.acp-bridge.waitingFor").Str)
-	require.Contains(t, e.said(s), "1. PostgreSQL - about PostgreSQL\n2. SQLite - about SQLite")
+	s := e.Ready()
+	turn := e.Prompt(s, "hi")
+	turn.Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "toolu_1", turn.Resp.Get("_meta.acp-bridge.waitingFor").Str)
+	require.Contains(t, e.Said(s), "1. PostgreSQL - about PostgreSQL\n2. SQLite - about SQLite")
 
-	again := e.prompt(s, "1,2") // not clear: asked again
-	again.ends(acp.StopReasonEndTurn)
-	require.Contains(t, e.said(s), "This question takes one answer.")
+	again := e.Prompt(s, "1,2") // not clear: asked again
+	again.Ends(acp.StopReasonEndTurn)
+	require.Contains(t, e.Said(s), "This question takes one answer.")
 
-	answer := e.promptBlocks(s, `[{"type":"text","text":"sqlite"}]`)
-	answer.ends(acp.StopReasonEndTurn)
-	require.False(t, answer.resp.Get("_meta").Exists())
+	answer := e.PromptBlocks(s, `[{"type":"text","text":"sqlite"}]`)
+	answer.Ends(acp.StopReasonEndTurn)
+	require.False(t, answer.Resp.Get("_meta").Exists())
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
-	require.Contains(t, e.said(s), "Noted.")
+	require.Contains(t, e.Said(s), "Noted.")
 	require.Equal(t, []string{"hi"}, cli.Prompts(), "an answer is not a prompt")
-	e.prompt(s, "more").ends(acp.StopReasonEndTurn)
-	require.Contains(t, e.said(s), "Noted. Next.")
+	e.Prompt(s, "more").Ends(acp.StopReasonEndTurn)
+	require.Contains(t, e.Said(s), "Noted. Next.")
 }
 
 func TestOtherWithoutTextGoesToTheConversation(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", many)), ct.Text("Noted.")}))
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	e.asked("Which features?").selects("Logs")
-	e.asked("Done: Logs").selects("__other__")
-	turn.ends(acp.StopReasonEndTurn)
-	require.Contains(t, e.said(s), "Picked so far: Logs")
-	e.promptBlocks(s, `[{"type":"text","text":"see"},{"type":"resource_link","name":"a","uri":"file:///a.go"},{"type":"image","mimeType":"image/png","data":"aGk="}]`).ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	turn := e.Prompt(s, "hi")
+	e.Asked("Which features?").Selects("Logs")
+	e.Asked("Done: Logs").Selects("__other__")
+	turn.Ends(acp.StopReasonEndTurn)
+	require.Contains(t, e.Said(s), "Picked so far: Logs")
+	e.PromptBlocks(s, `[{"type":"text","text":"see"},{"type":"resource_link","name":"a","uri":"file:///a.go"},{"type":"image","mimeType":"image/png","data":"aGk="}]`).Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which features?":"Logs, see @/a.go (with a picture that cannot be passed on)"}`, answers(cli, "toolu_1"))
 }
 
@@ -339,47 +315,47 @@ func TestParkedQuestion(t *testing.T) {
 	park := func(t *testing.T) (*editor, *ct.CLI, string) {
 		cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which)), ct.Text("Noted.")}, steps{ct.Text("Next.")}))
 		e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
-		s := e.ready()
-		e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+		s := e.Ready()
+		e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
 		return e, cli, s
 	}
 	t.Run("cancel by a word", func(t *testing.T) {
 		e, cli, s := park(t)
-		e.prompt(s, "cancel").ends(acp.StopReasonCancelled)
+		e.Prompt(s, "cancel").Ends(acp.StopReasonCancelled)
 		require.Contains(t, string(cli.Reply("toolu_1")), `"interrupt":true`)
-		e.prompt(s, "go on").ends(acp.StopReasonEndTurn)
+		e.Prompt(s, "go on").Ends(acp.StopReasonEndTurn)
 	})
 	t.Run("session/cancel", func(t *testing.T) {
 		e, cli, s := park(t)
-		e.cancel(s)
-		e.prompt(s, "an ordinary prompt").ends(acp.StopReasonEndTurn)
+		e.Cancel(s)
+		e.Prompt(s, "an ordinary prompt").Ends(acp.StopReasonEndTurn)
 		require.Equal(t, []string{"hi", "an ordinary prompt"}, cli.Prompts())
-		require.Contains(t, e.said(s), "Next.")
-		require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+		require.Contains(t, e.Said(s), "Next.")
+		require.Equal(t, "failed", e.Tool(s, "toolu_1")["status"])
 	})
 	t.Run("mode change", func(t *testing.T) {
 		e, cli, s := park(t)
-		e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`)
-		e.prompt(s, "2").ends(acp.StopReasonEndTurn)
+		e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`)
+		e.Prompt(s, "2").Ends(acp.StopReasonEndTurn)
 		require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
 	})
 	t.Run("session/close", func(t *testing.T) {
 		e, _, s := park(t)
-		e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+		e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
 	})
 	t.Run("the editor leaves", func(t *testing.T) {
 		e, cli, _ := park(t)
-		e.leave()
+		e.Leave()
 		requireGone(t, cli.Starts()[0].Pid)
 	})
 	t.Run("the CLI dies", func(t *testing.T) {
 		e, cli, s := park(t)
 		pid := cli.Starts()[0].Pid
 		kill(t, pid)
-		e.await(s, "failure", func(u gjson.Result) bool { return u.Get("status").Str == "failed" })
-		e.prompt(s, "2").fails("Claude Code was ended by a signal")
+		e.Await(s, "failure", func(u gjson.Result) bool { return u.Get("status").Str == "failed" })
+		e.Prompt(s, "2").Fails("Claude Code was ended by a signal")
 		require.Equal(t, []string{"hi"}, cli.Prompts(), "the prompt is not sent")
-		e.prompt(s, "again").ends(acp.StopReasonEndTurn)
+		e.Prompt(s, "again").Ends(acp.StopReasonEndTurn)
 	})
 	t.Run("two sessions wait at once", func(t *testing.T) {
 		cli := ct.New(t, ct.Script{Turns: []ct.Turn{
@@ -387,12 +363,12 @@ func TestParkedQuestion(t *testing.T) {
 			{Match: "two", Steps: steps{ct.Message(ct.Question("toolu_2", which))}},
 		}})
 		e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
-		e.initialize(`{}`)
-		s1, s2 := e.open(t.TempDir()), e.open(t.TempDir())
-		e.prompt(s1, "one").ends(acp.StopReasonEndTurn)
-		e.prompt(s2, "two").ends(acp.StopReasonEndTurn)
-		e.prompt(s2, "2").ends(acp.StopReasonEndTurn)
-		e.prompt(s1, "1").ends(acp.StopReasonEndTurn)
+		e.Initialize(`{}`)
+		s1, s2 := e.Open(t.TempDir()), e.Open(t.TempDir())
+		e.Prompt(s1, "one").Ends(acp.StopReasonEndTurn)
+		e.Prompt(s2, "two").Ends(acp.StopReasonEndTurn)
+		e.Prompt(s2, "2").Ends(acp.StopReasonEndTurn)
+		e.Prompt(s1, "1").Ends(acp.StopReasonEndTurn)
 		require.JSONEq(t, `{"Which database?":"PostgreSQL"}`, answers(cli, "toolu_1"))
 		require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_2"))
 	})
@@ -403,25 +379,25 @@ func TestFiftyQuestions(t *testing.T) {
 	t.Parallel()
 	const n = 50
 	e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which)), ct.Text("ok")}))
-	e.initialize(`{}`)
+	e.Initialize(`{}`)
 	dir := t.TempDir()
 	var sessions []string
-	var running []*turn
+	var running []*acptest.Turn
 	for range n {
-		s := e.open(dir)
+		s := e.Open(dir)
 		sessions = append(sessions, s)
-		running = append(running, e.prompt(s, "hi"))
+		running = append(running, e.Prompt(s, "hi"))
 	}
-	var open []*request
+	var open []*acptest.Request
 	for range n {
-		open = append(open, e.next())
+		open = append(open, e.Next())
 	}
 	for _, r := range open {
-		r.selects("SQLite")
+		r.Selects("SQLite")
 	}
 	for i, turn := range running {
-		turn.ends(acp.StopReasonEndTurn)
-		require.Equal(t, "ok", e.said(sessions[i]))
+		turn.Ends(acp.StopReasonEndTurn)
+		require.Equal(t, "ok", e.Said(sessions[i]))
 	}
 	require.Len(t, cli.Prompts(), n)
 }
@@ -440,10 +416,10 @@ func TestQuestionIsNoToolPermission(t *testing.T) {
 		ct.Message(ct.Question("toolu_1", rows...)),
 		ct.Message(ct.AskTool("toolu_2", "Bash", object{"command": "ls", "_meta": object{"claudeCode": object{"questionType": "askUserQuestion"}}}, "", nil)),
 	}))
-	s := e.ready()
-	turn := e.prompt(s, "hi")
+	s := e.Ready()
+	turn := e.Prompt(s, "hi")
 	for range 3 { // the first, and two rounds of the second
-		r := e.next()
+		r := e.Next()
 		require.Equal(t, "other", r.Get("toolCall.kind").Str)
 		require.Equal(t, "askUserQuestion", r.Get("_meta.claudeCode.questionType").Str)
 		pick := ""
@@ -455,18 +431,18 @@ func TestQuestionIsNoToolPermission(t *testing.T) {
 				pick = id
 			}
 		}
-		r.selects(pick)
+		r.Selects(pick)
 	}
-	r := e.next()
+	r := e.Next()
 	require.Equal(t, "execute", r.Get("toolCall.kind").Str)
 	require.False(t, r.Get("_meta.claudeCode.questionType").Exists(), "a permission is no question either")
-	require.Equal(t, "allow=Allow|reject=Reject", r.options())
-	r.selects("allow")
-	turn.ends(acp.StopReasonEndTurn)
+	require.Equal(t, "allow=Allow|reject=Reject", r.Options())
+	r.Selects("allow")
+	turn.Ends(acp.StopReasonEndTurn)
 	reply := gjson.ParseBytes(cli.Reply("toolu_1"))
 	require.False(t, reply.Get("updatedPermissions").Exists(), "an answer allows nothing")
 	require.JSONEq(t, `{"Run `+"`rm -rf /`"+`?":"Allow","Edit files?":"Allow"}`, reply.Get("updatedInput.answers").Raw)
-	for _, u := range e.updates(s) {
+	for _, u := range e.Updates(s) {
 		if id := u.Get("toolCallId").Str; strings.HasPrefix(id, "toolu_1") && u.Get("kind").Exists() {
 			require.Equal(t, "other", u.Get("kind").Str)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -14,7 +15,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/life"
-	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // WaitMethod is a request of ours about a session: it waits until what was open
@@ -41,25 +41,25 @@ type reasking struct {
 
 // unanswered finds the questions that a conversation ends with. One that the user
 // has dismissed is none of them.
-func (a *backend) unanswered(ctx context.Context, path, session string, env []string) *reasking {
+func (s *conversation) unanswered(ctx context.Context, path string) *reasking {
 	r := &reasking{began: time.Now(), ended: make(chan struct{}), reason: acp.StopReasonEndTurn}
 	t, err := transcript.Open(ctx, path)
 	if err != nil {
 		return r
 	}
 	defer t.Close()
-	notes := a.notes(env)
+	notes := s.agent.notes(s.env)
 	for _, q := range t.Questions() {
-		note := notes.of(session, q.ToolUseID)
+		note := notes.of(s.cliID(), q.ToolUseID)
 		if note == dismissed || (q.How == transcript.Rejected || q.How == transcript.Refused) && note != leftOpen {
 			continue
 		}
 		call, err := convert.Parse(q.Input, convert.Limits{})
 		if err != nil {
-			a.log.Info("a question that was open cannot be asked again", "session", session, "call", q.ToolUseID, "err", err)
+			s.agent.log.Info("a question that was open cannot be asked again", "session", s.id, "call", q.ToolUseID, "err", err)
 			continue
 		}
-		call.Session, call.ID, call.Name = session, q.ToolUseID, questionTool
+		call.Session, call.ID, call.Name = s.id, q.ToolUseID, questionTool
 		r.calls = append(r.calls, call)
 	}
 	return r
@@ -86,10 +86,8 @@ func (s *conversation) reask(r *reasking) {
 			<-before.(*reasking).ended // it lets go of what it could not give to the agent
 		}
 		defer s.agent.reasks.CompareAndDelete(s.id, r)
-		outcomes := make([]convert.Outcome, len(r.calls))
-		settled := make([]Settled, len(r.calls))
-		var open sync.WaitGroup
-		told := false
+		a := &answers{outcomes: make([]convert.Outcome, len(r.calls)), settled: make([]Settled, len(r.calls))}
+		var open []int
 		for i, c := range r.calls {
 			found, release, another := s.meanwhile(c, r.began)
 			defer release()
@@ -98,26 +96,56 @@ func (s *conversation) reask(r *reasking) {
 				continue
 			}
 			if found != nil {
-				settled[i] = found
-				outcomes[i], _ = found.Wait()
-				s.out.Notice(false, "A question was "+outcomes[i].Status.String()+" while the session was closed",
-					"\n\nThis question was "+outcomes[i].Status.String()+" by "+clean.Line(found.By())+" while the session was closed: "+clean.Line(c.Questions[0].Text)+"\n\n")
+				a.settled[i] = found
+				a.outcomes[i], _ = found.Wait()
+				how := a.outcomes[i].Status.String()
+				s.out.Notice(false, "A question was "+how+" while the session was closed",
+					"\n\nThis question was "+how+" by "+clean.Line(found.By())+" while the session was closed: "+clean.Line(c.Questions[0].Text)+"\n\n")
 				continue
 			}
-			if !told {
-				told = true
-				s.out.Notice(false, "A question was still open when the session ended, and is asked again", "\n\nThis was still open when the session ended, and is asked again.\n\n")
-			}
-			open.Add(1)
-			s.out.AskQuestion("reask:"+c.ID, false, c, func(o convert.Outcome) bool {
-				outcomes[i] = o
-				open.Done()
-				return false // not yet
-			})
+			open = append(open, i)
 		}
-		open.Wait()
-		r.reason, r.err = s.conclude(r.calls, outcomes, settled)
+		s.askOpen(r.calls, open, a)
+		r.reason, r.err = s.conclude(r.calls, a)
+		a.said()
 	}()
+}
+
+// answers are what was said to the calls of a reasking, each in its place.
+type answers struct {
+	outcomes []convert.Outcome
+	settled  []Settled // elsewhere; nil for those that were asked here
+	last     string    // the request that was answered last
+	said     func()    // lets its prompt go on, or end; to be called when the agent has the words
+}
+
+// askOpen asks the calls that nobody has settled, and returns when they are. The last
+// of them is not over before said is called: what the agent does with the answers is of
+// the prompt that gave it.
+func (s *conversation) askOpen(calls []convert.Call, open []int, a *answers) {
+	over, last := make(chan struct{}), make(chan string, 1)
+	a.said = sync.OnceFunc(func() { close(over) })
+	if len(open) == 0 {
+		return
+	}
+	s.out.Notice(false, "A question was still open when the session ended, and is asked again", "\n\nThis was still open when the session ended, and is asked again.\n\n")
+	var left atomic.Int32
+	left.Store(int32(len(open)))
+	for _, i := range open {
+		id := "reask:" + calls[i].ID
+		s.out.AskQuestion(id, false, calls[i], func(o convert.Outcome) bool {
+			a.outcomes[i] = o
+			if left.Add(-1) == 0 {
+				last <- id
+				select {
+				case <-over:
+				case <-s.ctx.Done():
+				}
+			}
+			return false // the agent has it later
+		})
+	}
+	a.last = <-last
 }
 
 func (s *conversation) givenByAnother(c convert.Call) {
@@ -171,13 +199,13 @@ func (s *conversation) meanwhile(c convert.Call, began time.Time) (found Settled
 		found = s.agent.opts.Meanwhile(s.ctx, c)
 	}
 	if found != nil {
-		free, ok := notes.lock(s.id, c.ID)
+		free, ok := notes.lock(s.cliID(), c.ID)
 		if !ok {
 			return nil, release, true
 		}
 		release = free
 	}
-	if notes.givenSince(began, s.id, c.ID) { // looked at last: whoever gives it notes that and then lets go
+	if notes.givenSince(began, s.cliID(), c.ID) { // looked at last: whoever gives it notes that and then lets go
 		return nil, release, true
 	}
 	return found, release, false
@@ -195,50 +223,51 @@ func deliver(settled []Settled, use func() error) error {
 
 // conclude gives the CLI what was answered, and waits for its turn. What another process
 // gives it, on another machine, is left out.
-func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome, settled []Settled) (acp.StopReason, error) {
-	reason, err := s.give(calls, outcomes, settled)
+func (s *conversation) conclude(calls []convert.Call, a *answers) (acp.StopReason, error) {
+	reason, err := s.give(calls, a)
 	if !errors.Is(err, life.ErrTaken) {
 		return reason, err
 	}
-	for i, one := range settled {
+	for i, one := range a.settled {
 		if one != nil {
 			s.givenByAnother(calls[i])
-			outcomes[i], settled[i] = convert.Outcome{}, nil
+			a.outcomes[i], a.settled[i] = convert.Outcome{}, nil
 		}
 	}
-	return s.give(calls, outcomes, settled)
+	return s.give(calls, a)
 }
 
 // give is conclude with all that was answered. Until the model has the answers nothing
 // says so: whoever loads the session next asks again.
-func (s *conversation) give(calls []convert.Call, outcomes []convert.Outcome, settled []Settled) (acp.StopReason, error) {
+func (s *conversation) give(calls []convert.Call, a *answers) (acp.StopReason, error) {
 	notes := s.agent.notes(s.env)
 	var said strings.Builder
 	var answered []string
 	reason := acp.StopReasonEndTurn
 	for i, c := range calls {
-		switch o := outcomes[i]; o.Status {
+		switch o := a.outcomes[i]; o.Status {
 		case convert.Answered:
 			answered = append(answered, c.ID)
 			writeAnswers(&said, c, o.Answers)
 		case convert.Cancelled, convert.Declined:
-			notes.keep(s.id, c.ID, dismissed)
+			notes.keep(s.cliID(), c.ID, dismissed)
 			reason = acp.StopReasonCancelled
 		}
 	}
 	if len(answered) == 0 {
-		return reason, deliver(settled, func() error { return nil })
+		return reason, deliver(a.settled, func() error { return nil })
 	}
 	words := "You asked me this before the session was interrupted. My answers:\n\n" + said.String() + "\nGo on with them."
 	var turn *saidTurn
-	err := deliver(settled, func() error {
-		s.out.Update(acp.SessionUpdate{UserMessageChunk: &acp.SessionUpdateUserMessageChunk{Content: acp.TextBlock(words), MessageId: acp.Ptr(uuid.New())}})
-		turn = s.say(words)
+	err := deliver(a.settled, func() error {
+		s.out.Update(acp.SessionUpdate{UserMessageChunk: &acp.SessionUpdateUserMessageChunk{Content: acp.TextBlock(words), MessageId: acp.Ptr(life.UUID())}})
+		turn = s.say(a.last, words)
+		a.said()
 		return turn.heard()
 	})
 	if err == nil {
 		for _, id := range answered {
-			notes.keep(s.id, id, given)
+			notes.keep(s.cliID(), id, given)
 			s.out.Used(id)
 		}
 	}
@@ -256,9 +285,9 @@ type saidTurn struct {
 	err    error
 }
 
-func (s *conversation) say(words string) *saidTurn {
+func (s *conversation) say(request, words string) *saidTurn {
 	t := &saidTurn{begun: make(chan struct{}), ended: make(chan struct{})}
-	ended := s.out.Say([]block{text(words)}, t.begun)
+	ended := s.out.Say(request, []block{text(words)}, t.begun)
 	go func() {
 		defer close(t.ended)
 		t.reason, t.err = ended()

@@ -3,7 +3,6 @@ package backend_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
@@ -48,14 +47,25 @@ func (s *saved) options() backend.Options {
 
 // reopen opens the session in a new process and returns the response.
 func (s *saved) reopen(o backend.Options, method, caps string) (*editor, gjson.Result) {
+	return s.reopenAs("", o, method, caps)
+}
+
+// load is reopen by a client that can do little.
+func (s *saved) load(o backend.Options) *editor {
+	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+	return e
+}
+
+// reopenAs is reopen in a client of the table.
+func (s *saved) reopenAs(name string, o backend.Options, method, caps string) (*editor, gjson.Result) {
 	e := serve(s.t, o)
-	e.initialize(caps)
-	return e, e.call(method, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
+	e.initializeAs(name, caps)
+	return e, e.Call(method, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
 }
 
 // waits waits for the end of what was asked again.
 func (e *editor) waits() string {
-	return e.call(backend.WaitMethod, `{"sessionId":"`+reopened+`"}`).Get("stopReason").Str
+	return e.Call(backend.WaitMethod, `{"sessionId":"`+reopened+`"}`).Get("stopReason").Str
 }
 
 const askLine = `{"parentUuid":"u1","type":"assistant","message":{"id":"msg_1","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"AskUserQuestion","input":{"questions":[` +
@@ -68,6 +78,9 @@ const (
 	lostLine     = `{"parentUuid":"a1","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":"no"}]},"toolDenialKind":"interrupted","uuid":"t1"}`
 )
 
+// secondLine asks another question behind the first.
+var secondLine = strings.NewReplacer("toolu_1", "toolu_2", "Which database?", "Which cloud?", `"u1"`, `"a1"`, `"a1"`, `"a2"`).Replace(askLine)
+
 const withForms = `{"elicitation":{"form":{}}}`
 
 // A question that was open when everything was killed is asked again, from its
@@ -79,16 +92,16 @@ func TestOpenQuestionIsAskedAgain(t *testing.T) {
 			s := save(t, turns(steps{ct.Text("Then SQLite.")}), lines...)
 			e, reply := s.reopen(s.options(), method, `{}`)
 			require.Equal(t, "toolu_1", reply.Get("_meta.acp-bridge.waitingFor").Str)
-			e.asked("Which database?").selects("SQLite")
-			e.next().reply(map[string]any{"outcome": "selected", "optionId": "Auth", "_meta": map[string]any{"selectedOptionIds": []string{"Auth", "Logs"}}})
+			e.Asked("Which database?").Selects("SQLite")
+			e.Next().Reply(map[string]any{"outcome": "selected", "optionId": "Auth", "_meta": map[string]any{"selectedOptionIds": []string{"Auth", "Logs"}}})
 			require.Equal(t, "end_turn", e.waits())
 			prompts := s.cli.Prompts()
 			require.Len(t, prompts, 1)
 			require.Contains(t, prompts[0], "- Which database?\n  SQLite\n- Which parts?\n  Auth, Logs\n")
-			require.Contains(t, e.said(reopened), "asked again")
-			require.Contains(t, e.said(reopened), "Then SQLite.")
-			require.Contains(t, e.text(reopened, "user_message_chunk"), "Which database?", "the editor sees what the agent is told")
-			e.leave()
+			require.Contains(t, e.Said(reopened), "asked again")
+			require.Contains(t, e.Said(reopened), "Then SQLite.")
+			require.Contains(t, e.Text(reopened, "user_message_chunk"), "Which database?", "the editor sees what the agent is told")
+			e.Leave()
 		}
 	}
 }
@@ -96,40 +109,132 @@ func TestOpenQuestionIsAskedAgain(t *testing.T) {
 func TestOpenQuestionIsAskedAgainAsAForm(t *testing.T) {
 	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
 	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, withForms)
-	r := e.next()
-	require.Equal(t, acp.ClientMethodElicitationCreate, r.method)
-	r.answer <- map[string]any{"action": "accept", "content": map[string]any{"question_0": "SQLite", "question_1": []string{"Logs"}}}
+	r := e.Next()
+	require.Equal(t, acp.ClientMethodElicitationCreate, r.Method)
+	r.Answer <- map[string]any{"action": "accept", "content": map[string]any{"question_0": "SQLite", "question_1": []string{"Logs"}}}
 	e.waits()
 	require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  Logs\n")
 }
 
-// In the conversation the user's next messages are the answers.
+// In the conversation the user's next messages are the answers. What the agent does with
+// them is of the last of these: it ends when the agent is through, or asks again.
 func TestOpenQuestionIsAskedAgainAsAMessage(t *testing.T) {
-	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
+	s := save(t, turns(steps{
+		ct.Text("Let me see."), ct.Wait("thought"), ct.Message(ct.AskTool("toolu_2", "Bash", object{"command": "make"}, "", nil)),
+		ct.Message(ct.Question("toolu_3", which)), ct.Text("Thanks."),
+	}), promptLine, askLine)
 	o := s.options()
 	o.First = adapter.Conversation
-	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
-	e.await(reopened, "the question", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "Which database?") })
-	e.prompt(reopened, "2").ends(acp.StopReasonEndTurn)
-	e.prompt(reopened, "1,2").ends(acp.StopReasonEndTurn)
-	e.waits()
+	e := s.load(o)
+	e.saying(reopened, "Which database?")
+	e.Prompt(reopened, "2").Ends(acp.StopReasonEndTurn)
+	require.Contains(t, e.Said(reopened), "Question 1 of 2.")
+	require.Contains(t, e.Said(reopened), "Question 2 of 2.")
+	turn := e.Prompt(reopened, "1,2")
+	e.saying(reopened, "Let me see.")
+	turn.Runs()
+	s.cli.Release("thought")
+	r := e.Asked("make")
+	turn.Runs()
+	r.Selects("allow")
+	turn.Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "toolu_3", turn.Resp.Get("_meta.acp-bridge.waitingFor").Str)
 	require.Len(t, s.cli.Prompts(), 1)
 	require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  Auth, Logs\n")
+	e.Prompt(reopened, "2").Ends(acp.StopReasonEndTurn)
+	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(s.cli, "toolu_3"))
+	require.True(t, strings.HasSuffix(e.Said(reopened), "Thanks."))
+	e.waits()
+}
+
+// That prompt is cancelled and ended like any other.
+func TestAnswerToAQuestionAskedAgainIsCancelled(t *testing.T) {
+	s := save(t, turns(steps{ct.Text("Let me see."), ct.Wait("never")}, steps{ct.Text("Next.")}), promptLine, askLine)
+	o := s.options()
+	o.First = adapter.Conversation
+	e := s.load(o)
+	e.saying(reopened, "Which database?")
+	e.Prompt(reopened, "2").Ends(acp.StopReasonEndTurn)
+	turn := e.Prompt(reopened, "1")
+	e.saying(reopened, "Let me see.")
+	e.Cancel(reopened)
+	turn.Ends(acp.StopReasonCancelled)
+	require.Equal(t, "cancelled", e.waits())
+	e.Prompt(reopened, "more").Ends(acp.StopReasonEndTurn)
+	require.True(t, strings.HasSuffix(e.Said(reopened), "Next."))
+}
+
+// In a client that shows nothing between prompts the question is shown to nobody when
+// the session opens: the next message is no answer to it, and shows it.
+func TestQuestionAskedAgainBetweenPrompts(t *testing.T) {
+	for _, name := range []string{"CodeCompanion.nvim", "acpx"} {
+		s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
+		e, _ := s.reopenAs(name, s.options(), acp.AgentMethodSessionLoad, `{}`)
+		e.saying(reopened, "Which database?")
+		before := len(e.Said(reopened))
+		turn := e.Prompt(reopened, "1")
+		turn.Ends(acp.StopReasonEndTurn)
+		require.Equal(t, "toolu_1", turn.Resp.Get("_meta.acp-bridge.waitingFor").Str)
+		require.Contains(t, e.Said(reopened)[before:], "not taken as an answer")
+		require.Contains(t, e.Said(reopened)[before:], "2. SQLite")
+		e.Prompt(reopened, "2").Ends(acp.StopReasonEndTurn)
+		e.Prompt(reopened, "1").Ends(acp.StopReasonEndTurn)
+		require.Len(t, s.cli.Prompts(), 1)
+		require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  Auth\n")
+		require.True(t, strings.HasSuffix(e.Said(reopened), "Thanks."))
+	}
+}
+
+// It is answered elsewhere: what the agent then asks is asked in the next prompt, with all
+// that is to be read before it.
+func TestPermissionBetweenPrompts(t *testing.T) {
+	plan := ct.AskTool("toolu_2", "ExitPlanMode", object{"plan": "# A plan"}, "", nil)
+	s := save(t, turns(steps{ct.Message(plan), ct.Text("Done.")}, steps{ct.Text("Next.")}), promptLine, askLine)
+	o := s.options()
+	o.Desk = new(desk.Desk)
+	asked := make(chan struct{}, 10)
+	o.Desk.Watch(func(e desk.Entry) {
+		if e.Kind == desk.Permission && e.State == desk.Asking {
+			asked <- struct{}{}
+		}
+	})
+	e, _ := s.reopenAs("CodeCompanion.nvim", o, acp.AgentMethodSessionLoad, `{}`)
+	e.saying(reopened, "Which database?")
+	require.NoError(t, o.Desk.Answer(desk.Ref{Session: reopened, ID: "toolu_1"}, []convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, "phone"))
+	<-asked
+	for _, mode := range []string{"plan", "default"} { // what was to be sent is here by now
+		e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+reopened+`","modeId":"`+mode+`"}`)
+	}
+	require.NotContains(t, e.Said(reopened), "# A plan")
+	require.Empty(t, e.Requests)
+	turn := e.Prompt(reopened, "hello?")
+	r := e.Asked("toolu_2")
+	require.Contains(t, e.Said(reopened), "# A plan")
+	turn.Runs()
+	r.Selects("default")
+	turn.Ends(acp.StopReasonEndTurn)
+	require.Contains(t, e.Said(reopened), "Done.")
+}
+
+// saying waits until a chunk holds a text.
+func (e *editor) saying(session, text string) {
+	e.T.Helper()
+	e.Await(session, text, func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, text) })
 }
 
 // What the user dismissed is not asked again, when it was asked first or when it
 // was asked again.
 func TestDismissedQuestionIsNotAskedAgain(t *testing.T) {
 	s := save(t, ct.Script{}, promptLine, askLine)
-	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
-	e.asked("Which database?").cancels()
+	e := s.load(s.options())
+	e.Asked("Which database?").Cancels()
 	require.Equal(t, "cancelled", e.waits())
-	e.leave()
+	e.Leave()
 	e, reply := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
 	require.False(t, reply.Get("_meta.acp-bridge").Exists())
 	require.Equal(t, "end_turn", e.waits())
 	require.Empty(t, s.cli.Prompts())
-	e.leave()
+	e.Leave()
 
 	s = save(t, ct.Script{}, promptLine, askLine, rejectedLine)
 	_, reply = s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
@@ -144,9 +249,9 @@ func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
 		goesOn  = `{"parentUuid":"t1","type":"assistant","message":{"id":"msg_2","model":"m","content":[{"type":"text","text":"I go on."}]},"uuid":"a2"}`
 	)
 	s := save(t, turns(steps{ct.Message(ct.Question("toolu_1", question("Which database?", "DB", false, "PostgreSQL", "SQLite"))), ct.Text("Noted.")}), promptLine)
-	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
-	turn := e.prompt(reopened, "go")
-	r := e.asked("Which database?")
+	e := s.load(s.options())
+	turn := e.Prompt(reopened, "go")
+	r := e.Asked("Which database?")
 	notes := filepath.Join(s.home, "acp-bridge", "reask")
 	var path string
 	var note []byte
@@ -156,22 +261,28 @@ func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
 			note, _ = os.ReadFile(path)
 		}
 		return len(note) > 0
-	}, patience, 10*time.Millisecond)
-	r.selects("SQLite")
-	turn.ends(acp.StopReasonEndTurn)
+	}, acptest.Patience, 10*time.Millisecond)
+	r.Selects("SQLite")
+	turn.Ends(acp.StopReasonEndTurn)
 	require.NoFileExists(t, path, "it has its answer")
-	e.leave()
+	e.Leave()
+
+	says := strings.Replace(refused, `"uuid"`, `"toolDenialUnanswered":"stream-closed","uuid"`, 1)
+	told := save(t, turns(), promptLine, askLine, says, goesOn)
+	e, reply := told.reopen(told.options(), acp.AgentMethodSessionLoad, `{}`)
+	require.Equal(t, "toolu_1", reply.Get("_meta.acp-bridge.waitingFor").Str, "the CLI says so")
+	e.Leave()
 
 	killed := save(t, turns(steps{ct.Text("Then SQLite.")}), promptLine, askLine, refused, goesOn)
-	_, reply := killed.reopen(killed.options(), acp.AgentMethodSessionLoad, `{}`)
+	_, reply = killed.reopen(killed.options(), acp.AgentMethodSessionLoad, `{}`)
 	require.False(t, reply.Get("_meta.acp-bridge").Exists(), "somebody else refused it")
 	path = filepath.Join(killed.home, "acp-bridge", "reask", filepath.Base(path))
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, note, 0o600))
 	e, reply = killed.reopen(killed.options(), acp.AgentMethodSessionLoad, `{}`)
 	require.Equal(t, "toolu_1", reply.Get("_meta.acp-bridge.waitingFor").Str)
-	e.asked("Which database?").selects("SQLite")
-	e.next().reply(map[string]any{"outcome": "selected", "optionId": "Auth", "_meta": map[string]any{"selectedOptionIds": []string{"Auth"}}})
+	e.Asked("Which database?").Selects("SQLite")
+	e.Next().Reply(map[string]any{"outcome": "selected", "optionId": "Auth", "_meta": map[string]any{"selectedOptionIds": []string{"Auth"}}})
 	require.Equal(t, "end_turn", e.waits())
 	require.Contains(t, killed.cli.Prompts()[0], "Which database?\n  SQLite")
 	now, err := os.ReadFile(path)
@@ -183,9 +294,9 @@ func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
 func TestQuestionAskedAgainIsLeftOpen(t *testing.T) {
 	s := save(t, ct.Script{}, promptLine, askLine)
 	for range 2 {
-		e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
-		e.asked("Which database?")
-		e.leave()
+		e := s.load(s.options())
+		e.Asked("Which database?")
+		e.Leave()
 	}
 	require.Empty(t, s.cli.Prompts())
 }
@@ -195,16 +306,16 @@ func TestQuestionAskedAgainIsLeftOpen(t *testing.T) {
 func TestQuestionOfAClosedSession(t *testing.T) {
 	for _, closes := range []bool{true, false} {
 		s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
-		e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
-		r := e.asked("Which database?")
+		e := s.load(s.options())
+		r := e.Asked("Which database?")
 		if closes {
-			e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+reopened+`"}`)
-			<-r.withdrawn
+			e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+reopened+`"}`)
+			<-r.Withdrawn
 		}
-		reply := e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
+		reply := e.Call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
 		require.Equal(t, "toolu_1", reply.Get("_meta.acp-bridge.waitingFor").Str)
-		e.asked("Which database?")
-		e.leave()
+		e.Asked("Which database?")
+		e.Leave()
 		require.Empty(t, s.cli.Prompts())
 	}
 }
@@ -212,10 +323,10 @@ func TestQuestionOfAClosedSession(t *testing.T) {
 // A prompt takes the place of a question that is asked again.
 func TestPromptInPlaceOfAQuestionAskedAgain(t *testing.T) {
 	s := save(t, turns(steps{ct.Text("Something else.")}), promptLine, askLine)
-	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
-	r := e.asked("Which database?")
-	e.prompt(reopened, "something else").ends(acp.StopReasonEndTurn)
-	<-r.withdrawn
+	e := s.load(s.options())
+	r := e.Asked("Which database?")
+	e.Prompt(reopened, "something else").Ends(acp.StopReasonEndTurn)
+	<-r.Withdrawn
 	e.waits()
 	require.Equal(t, []string{"something else"}, s.cli.Prompts())
 }
@@ -225,25 +336,20 @@ func TestAnsweredMeanwhile(t *testing.T) {
 	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
 	o := s.options()
 	taken := make(chan error, 1)
-	o.Meanwhile = func(_ context.Context, c convert.Call) backend.Settled {
-		require.Equal(t, "toolu_1", c.ID)
-		require.Equal(t, reopened, c.Session)
-		return byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all", Note: "soon"}}, taken}
-	}
-	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+	o.Meanwhile = byPhone{taken: taken}.meanwhile
+	e := s.load(o)
 	require.Equal(t, "end_turn", e.waits())
 	require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  all")
-	require.Contains(t, e.said(reopened), "answered by phone while the session was closed")
-	require.Empty(t, e.requests)
+	require.Contains(t, e.Said(reopened), "answered by phone while the session was closed")
+	require.Empty(t, e.Requests)
 	require.NoError(t, <-taken)
 }
 
 // An answer that the model did not get is still there for whoever loads the session
 // next: the session is closed while another question is open, or the CLI dies.
 func TestAnsweredMeanwhileAndNotHeard(t *testing.T) {
-	second := strings.NewReplacer("toolu_1", "toolu_2", "Which database?", "Which cloud?", `"u1"`, `"a1"`, `"a1"`, `"a2"`).Replace(askLine)
 	for name, lines := range map[string][]string{
-		"the session is closed": {promptLine, askLine, second},
+		"the session is closed": {promptLine, askLine, secondLine},
 		"the CLI dies":          {promptLine, askLine},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -252,26 +358,21 @@ func TestAnsweredMeanwhileAndNotHeard(t *testing.T) {
 			s := save(t, script, lines...)
 			o := s.options()
 			taken := make(chan error, 1)
-			o.Meanwhile = func(_ context.Context, c convert.Call) backend.Settled {
-				if c.ID != "toolu_1" {
-					return nil
-				}
-				return byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, taken}
-			}
+			o.Meanwhile = byPhone{taken: taken}.meanwhile
 			var used atomic.Bool
 			o.Desk = new(desk.Desk)
 			o.Desk.WatchReceipts(func(desk.Ref, error) { used.Store(true) })
-			e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+			e := s.load(o)
 			if len(lines) > 2 {
-				e.asked("Which cloud?")
-				e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+reopened+`"}`)
+				e.Asked("Which cloud?")
+				e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+reopened+`"}`)
 			}
 			require.Error(t, <-taken)
 			require.False(t, used.Load())
-			e.leave()
+			e.Leave()
 			o.Meanwhile = nil
-			e, _ = s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
-			e.asked("Which database?")
+			e = s.load(o)
+			e.Asked("Which database?")
 		})
 	}
 }
@@ -283,17 +384,13 @@ func TestAnsweredMeanwhileForOne(t *testing.T) {
 	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
 	o := s.options()
 	taken, hold := make(chan error, 2), make(chan struct{})
-	o.Meanwhile = func(context.Context, convert.Call) backend.Settled {
-		return heldBack{byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, taken}, hold}
-	}
-	one, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
-	one.await(reopened, "the answer", func(u gjson.Result) bool {
-		return strings.Contains(u.Get("content.text").Str, "while the session was closed")
-	})
+	o.Meanwhile = byPhone{taken: taken, hold: hold}.meanwhile
+	one := s.load(o)
+	one.saying(reopened, "while the session was closed")
 	const learns = "Another acp-bridge that has this session open gives it to the agent"
-	two, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+	two := s.load(o)
 	require.Equal(t, "end_turn", two.waits())
-	require.Contains(t, two.said(reopened), learns)
+	require.Contains(t, two.Said(reopened), learns)
 	require.Empty(t, s.cli.Prompts())
 	close(hold)
 	require.Equal(t, "end_turn", one.waits())
@@ -302,17 +399,17 @@ func TestAnsweredMeanwhileForOne(t *testing.T) {
 		if !stillThere {
 			o.Meanwhile = nil
 		}
-		three, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+		three := s.load(o)
 		require.Equal(t, "end_turn", three.waits())
-		require.Contains(t, three.said(reopened), learns)
-		require.Empty(t, three.requests)
+		require.Contains(t, three.Said(reopened), learns)
+		require.Empty(t, three.Requests)
 	}
 	require.Len(t, s.cli.Prompts(), 1)
 	require.NoError(t, <-taken)
 	require.Empty(t, taken)
 	s.noted(time.Now().Add(-time.Hour))
-	four, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
-	four.asked("Which database?") // the transcript would have it by now
+	four := s.load(o)
+	four.Asked("Which database?") // the transcript would have it by now
 }
 
 // The same on two machines: the hub says that another one gives the answer to the agent.
@@ -326,29 +423,19 @@ func TestAnsweredMeanwhileForAnotherMachine(t *testing.T) {
 		}
 		s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, line)
 		o := s.options()
-		o.Meanwhile = func(_ context.Context, c convert.Call) backend.Settled {
-			if c.ID == "toolu_2" {
-				return nil
-			}
-			return takenThere{byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, nil}}
-		}
-		e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+		o.Meanwhile = byPhone{there: true}.meanwhile
+		e := s.load(o)
 		if both {
-			e.asked("Which colour?").selects("Blue")
+			e.Asked("Which colour?").Selects("Blue")
 		}
 		require.Equal(t, "end_turn", e.waits())
-		require.Contains(t, e.said(reopened), "Another acp-bridge that has this session open gives it to the agent: Which database?")
+		require.Contains(t, e.Said(reopened), "Another acp-bridge that has this session open gives it to the agent: Which database?")
 		prompts := strings.Join(s.cli.Prompts(), "\n")
 		require.Equal(t, both, strings.Contains(prompts, "Blue"))
 		require.NotContains(t, prompts, "SQLite")
-		require.Empty(t, e.requests)
+		require.Empty(t, e.Requests)
 	}
 }
-
-// takenThere is handed over by another process.
-type takenThere struct{ byPhone }
-
-func (takenThere) Deliver(func() error) error { return asklife.ErrTaken }
 
 // An editor opens a session anew while an answer that was given meanwhile is on its way
 // to the agent. It is not lost, nor told as that of another process.
@@ -356,19 +443,15 @@ func TestAnsweredMeanwhileAndLoadedAgain(t *testing.T) {
 	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
 	o := s.options()
 	taken, hold := make(chan error, 2), make(chan struct{})
-	o.Meanwhile = func(context.Context, convert.Call) backend.Settled {
-		return heldBack{byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, taken}, hold}
-	}
-	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
-	e.await(reopened, "the answer", func(u gjson.Result) bool {
-		return strings.Contains(u.Get("content.text").Str, "while the session was closed")
-	})
-	e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
+	o.Meanwhile = byPhone{taken: taken, hold: hold}.meanwhile
+	e := s.load(o)
+	e.saying(reopened, "while the session was closed")
+	e.Call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
 	close(hold)
 	require.Equal(t, "end_turn", e.waits())
 	require.Error(t, <-taken)
 	require.NoError(t, <-taken)
-	require.NotContains(t, e.said(reopened), "Another acp-bridge")
+	require.NotContains(t, e.Said(reopened), "Another acp-bridge")
 	require.Len(t, s.cli.Prompts(), 1)
 }
 
@@ -382,22 +465,10 @@ func (s *saved) noted(at time.Time) {
 	}
 }
 
-// heldBack is handed over when it is let go.
-type heldBack struct {
-	byPhone
-	hold <-chan struct{}
-}
-
-func (h heldBack) Deliver(use func() error) error {
-	<-h.hold
-	return h.byPhone.Deliver(use)
-}
-
 // Of two questions that were left open the first is answered elsewhere. The model does
 // not have that before the second is answered, whatever else it is told meanwhile.
 func TestUsedOnceTheModelHasIt(t *testing.T) {
-	second := strings.NewReplacer("toolu_1", "toolu_2", "Which database?", "Which cloud?", `"u1"`, `"a1"`, `"a1"`, `"a2"`).Replace(askLine)
-	s := save(t, turns(steps{ct.Text("Then so.")}), promptLine, askLine, second)
+	s := save(t, turns(steps{ct.Text("Then so.")}), promptLine, askLine, secondLine)
 	o := s.options()
 	o.Desk = new(desk.Desk)
 	used, settled := make(chan string, 10), make(chan string, 10)
@@ -407,120 +478,45 @@ func TestUsedOnceTheModelHasIt(t *testing.T) {
 			settled <- e.Call.ID
 		}
 	})
-	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
-	e.asked("Which database?")
+	e := s.load(o)
+	e.Asked("Which database?")
 	require.NoError(t, o.Desk.Answer(desk.Ref{Session: reopened, ID: "toolu_1"}, []convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, "phone"))
 	require.Equal(t, "toolu_1", <-settled)
-	cloud := e.asked("Which cloud?")
+	cloud := e.Asked("Which cloud?")
 	require.Empty(t, used)
-	cloud.selects("SQLite")
-	e.asked("Which parts?").types("all")
+	cloud.Selects("SQLite")
+	e.Asked("Which parts?").Types("all")
 	require.Equal(t, "end_turn", e.waits())
 	require.ElementsMatch(t, []string{reopened + " toolu_1", reopened + " toolu_2"}, []string{<-used, <-used})
 	require.Empty(t, used)
 }
 
-// byPhone is a question that was answered elsewhere, and says when it was taken.
+// byPhone is the answer to toolu_1 that was given elsewhere.
 type byPhone struct {
-	answers []convert.Answer
-	taken   chan<- error
+	taken chan<- error    // says what came of it
+	hold  <-chan struct{} // if there, it is handed over once this is closed
+	there bool            // another process hands it over
 }
 
-func (b byPhone) By() string { return "phone" }
-func (b byPhone) Wait() (convert.Outcome, error) {
-	return convert.Outcome{Status: convert.Answered, Answers: b.answers}, nil
+func (b byPhone) meanwhile(_ context.Context, c convert.Call) backend.Settled {
+	if c.ID != "toolu_1" || c.Session != reopened {
+		return nil
+	}
+	return b
+}
+
+func (byPhone) By() string { return "phone" }
+func (byPhone) Wait() (convert.Outcome, error) {
+	return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all", Note: "soon"}}}, nil
 }
 func (b byPhone) Deliver(use func() error) error {
+	if b.there {
+		return asklife.ErrTaken
+	}
+	if b.hold != nil {
+		<-b.hold
+	}
 	err := use()
 	b.taken <- err
 	return err
-}
-
-// The real CLI, with a question that is open at each of these ends.
-func TestRealOpenQuestionIsAskedAgain(t *testing.T) {
-	t.Parallel()
-	for _, end := range []string{"the editor leaves", "the CLI is killed", "acp-bridge is stopped"} {
-		home, dir := t.TempDir(), t.TempDir()
-		path, api := realClaude(t), apitest.New(t)
-		ask := asks("toolu_1", question("Which database?", "Database", false, "PostgreSQL", "SQLite"))
-		api.Script(apitest.Say("Hello."), apitest.Use(ask), apitest.Say("SQLite it is."))
-		o := backend.Options{Claude: path, Env: append(apitest.Env(api, home), "XDG_STATE_HOME="+home)}
-		ctx, stop := contextWithCancel(t)
-		e := serveWith(t, o, func(_ context.Context, r io.Reader, w io.Writer, o backend.Options) error {
-			return backend.Serve(ctx, r, w, o)
-		})
-		e.initialize(`{}`)
-		s := e.open(dir)
-		e.prompt(s, "first").ends(acp.StopReasonEndTurn)
-		turn := e.prompt(s, "second")
-		e.asked("Which database?")
-		switch end {
-		case "the CLI is killed":
-			awaitLine(t, home, s, dir, "toolu_1")
-			killClaude(t, s)
-			turn.failed()
-		case "acp-bridge is stopped":
-			stop()
-		}
-		e.leave()
-
-		e = serve(t, o)
-		e.initialize(`{}`)
-		e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, s, dir))
-		e.asked("Which database?").selects("SQLite")
-		require.Equal(t, "end_turn", e.call(backend.WaitMethod, `{"sessionId":"`+s+`"}`).Get("stopReason").Str)
-		require.Contains(t, e.said(s), "SQLite it is.")
-		all := api.Main()
-		require.Contains(t, string(all[len(all)-1].Body), `- Which database?\n  SQLite`)
-		e.leave()
-
-		// It is answered: nothing is asked any more.
-		e = serve(t, o)
-		e.initialize(`{}`)
-		reply := e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, s, dir))
-		require.False(t, reply.Get("_meta.acp-bridge").Exists())
-		e.leave()
-	}
-}
-
-// The real CLI: a question that the user dismissed is not asked again.
-func TestRealDismissedQuestionIsNotAskedAgain(t *testing.T) {
-	t.Parallel()
-	home, dir := t.TempDir(), t.TempDir()
-	path, api := realClaude(t), apitest.New(t)
-	api.Script(apitest.Say("Hello."), apitest.Use(asks("toolu_1", question("Which database?", "Database", false, "PostgreSQL", "SQLite"))))
-	o := backend.Options{Claude: path, Env: append(apitest.Env(api, home), "XDG_STATE_HOME="+home)}
-	e := serve(t, o)
-	e.initialize(`{}`)
-	s := e.open(dir)
-	e.prompt(s, "first").ends(acp.StopReasonEndTurn)
-	turn := e.prompt(s, "second")
-	e.asked("Which database?").cancels()
-	turn.ends(acp.StopReasonCancelled)
-	e.leave()
-	e = serve(t, o)
-	e.initialize(`{}`)
-	reply := e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, s, dir))
-	require.False(t, reply.Get("_meta.acp-bridge").Exists())
-	e.leave()
-}
-
-// awaitLine waits until the CLI has written something into its transcript, which
-// it does some time after it has happened.
-func awaitLine(t *testing.T, home, session, dir, what string) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.After(patience); ; {
-		if path, err := transcript.Find(filepath.Join(home, ".claude"), session, dir); err == nil {
-			if data, _ := os.ReadFile(path); strings.Contains(string(data), what) {
-				return
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-end:
-			require.Fail(t, "the transcript does not have it", what)
-		}
-	}
 }

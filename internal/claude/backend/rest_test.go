@@ -1,8 +1,6 @@
 package backend_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -26,28 +23,32 @@ func TestEndsOfTurnsAreTold(t *testing.T) {
 	))
 	d := new(desk.Desk)
 	ends := make(chan desk.Turn, 10)
-	t.Cleanup(d.WatchTurns(func(turn desk.Turn) { ends <- turn }))
+	t.Cleanup(d.WatchTurns(func(turn desk.Turn) {
+		if turn.Prompts == 0 {
+			ends <- turn
+		}
+	}))
 	e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation, Desk: d})
-	e.initialize(`{}`)
+	e.Initialize(`{}`)
 	dir := t.TempDir()
-	s := e.open(dir)
+	s := e.Open(dir)
 
-	e.prompt(s, "hi").ends(acp.StopReasonEndTurn) // the question stands in the conversation
-	answer := e.prompt(s, "Yes")
+	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn) // the question stands in the conversation
+	answer := e.Prompt(s, "Yes")
 	require.Contains(t, answers(cli, "first"), "Yes")
 	cli.Release("answered")
-	answer.ends(acp.StopReasonEndTurn)
+	answer.Ends(acp.StopReasonEndTurn)
 	end := <-ends
 	require.NoError(t, end.Err)
 	require.Equal(t, []string{s, dir, "Claude Code"}, []string{end.Session, end.Dir, end.Agent})
 	require.Contains(t, end.About.Told().Said, "All tests pass.")
 
-	stopped := e.prompt(s, "more")
-	e.await(s, "the agent at work", func(u gjson.Result) bool { return u.Get("content.text").Str == "One moment." })
-	e.cancel(s)
-	stopped.ends(acp.StopReasonCancelled)
+	stopped := e.Prompt(s, "more")
+	e.Await(s, "the agent at work", func(u gjson.Result) bool { return u.Get("content.text").Str == "One moment." })
+	e.Cancel(s)
+	stopped.Ends(acp.StopReasonCancelled)
 
-	e.prompt(s, "once more").fails("out of memory")
+	e.Prompt(s, "once more").Fails("out of memory")
 	end = <-ends
 	require.ErrorContains(t, end.Err, "out of memory", "nobody is told of what was stopped")
 	require.Empty(t, ends)
@@ -65,34 +66,18 @@ func TestATurnThatLeavesWorkBehind(t *testing.T) {
 	))
 	d := new(desk.Desk)
 	ends := make(chan desk.Turn, 10)
-	t.Cleanup(d.WatchTurns(func(turn desk.Turn) { ends <- turn }))
+	t.Cleanup(d.WatchTurns(func(turn desk.Turn) {
+		if turn.Prompts == 0 {
+			ends <- turn
+		}
+	}))
 	e := serve(t, backend.Options{Claude: cli.Path, Desk: d})
-	e.initialize(`{}`)
-	s := e.open(t.TempDir())
+	e.Initialize(`{}`)
+	s := e.Open(t.TempDir())
 	for _, working := range []bool{true, false} {
-		e.prompt(s, "go on").ends(acp.StopReasonEndTurn)
+		e.Prompt(s, "go on").Ends(acp.StopReasonEndTurn)
 		end := <-ends
 		require.NoError(t, end.Err)
 		require.Equal(t, working, end.Working)
 	}
-}
-
-// The real CLI says what it has left at work, and comes back when that ends.
-func TestRealTurnThatLeavesWorkBehind(t *testing.T) {
-	t.Parallel()
-	path, api, dir := realClaude(t), apitest.New(t), t.TempDir()
-	api.Script(
-		apitest.Use(apitest.ToolUse("toolu_1", "Bash", object{"command": "while [ ! -e go ]; do sleep 0.1; done", "run_in_background": true})),
-		apitest.Say("It works on."), apitest.Say("It is done."))
-	d := new(desk.Desk)
-	ends := make(chan desk.Turn, 10)
-	t.Cleanup(d.WatchTurns(func(turn desk.Turn) { ends <- turn }))
-	e := serve(t, backend.Options{Claude: path, Args: []string{"--allowedTools", "Bash"}, Env: apitest.Env(api, t.TempDir()), Desk: d})
-	e.initialize(`{}`)
-	e.prompt(e.open(dir), "go").ends(acp.StopReasonEndTurn)
-	require.True(t, (<-ends).Working)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
-	end := <-ends
-	require.False(t, end.Working)
-	require.Contains(t, end.About.Told().Said, "It is done.")
 }

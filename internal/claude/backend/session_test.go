@@ -1,9 +1,14 @@
 package backend_test
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,8 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
@@ -24,43 +31,43 @@ func TestCloseMidTurn(t *testing.T) {
 	t.Parallel()
 	for range 10 {
 		e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)), ct.Burst(5000), ct.Hang()}))
-		s := e.ready()
-		turn := e.prompt(s, "go")
-		e.next().selects("allow")
-		e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Exists() })
-		e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
-		turn.ends(acp.StopReasonCancelled)
-		said := len(e.updates(s))
-		_, err := e.try(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`) // behind all updates
+		s := e.Ready()
+		turn := e.Prompt(s, "go")
+		e.Next().Selects("allow")
+		e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Exists() })
+		e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+		turn.Ends(acp.StopReasonCancelled)
+		said := len(e.Updates(s))
+		_, err := e.Try(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`) // behind all updates
 		require.ErrorContains(t, err, "no session")
-		require.Len(t, e.updates(s), said, "nothing comes after the response")
-		e.leave()
+		require.Len(t, e.Updates(s), said, "nothing comes after the response")
+		e.Leave()
 	}
 }
 
 func TestCloseWhileAsking(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
-	s := e.ready()
-	turn := e.prompt(s, "go")
-	r := e.asked("Which database?")
-	e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
-	turn.ends(acp.StopReasonCancelled)
-	<-r.withdrawn
-	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+	s := e.Ready()
+	turn := e.Prompt(s, "go")
+	r := e.Asked("Which database?")
+	e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+	turn.Ends(acp.StopReasonCancelled)
+	<-r.Withdrawn
+	require.Equal(t, "failed", e.Tool(s, "toolu_1")["status"])
 }
 
 // Sessions are closed at every moment of a turn: no panic, no hang, no race.
 func TestCloseAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	e, _ := scripted(t, ct.Script{})
-	e.initialize(`{}`)
+	e.Initialize(`{}`)
 	dir := t.TempDir()
 	for i := range 40 {
-		s := e.open(dir)
-		turn := e.prompt(s, "hi")
+		s := e.Open(dir)
+		turn := e.Prompt(s, "hi")
 		time.Sleep(time.Duration(i) * 250 * time.Microsecond)
-		e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
-		<-turn.done
+		e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+		<-turn.Done
 	}
 }
 
@@ -69,16 +76,16 @@ func TestCancelWithdrawsSubAgentsRequests(t *testing.T) {
 	cli := ct.New(t, ct.Script{IgnoreInterrupt: true, Turns: []ct.Turn{{Steps: steps{ct.Message(
 		ct.Agent("toolu_a", "work", ct.Message(ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "", nil))))}}}})
 	e := serve(t, backend.Options{Claude: cli.Path, CancelGrace: time.Minute})
-	s := e.ready()
-	e.prompt(s, "go")
-	r := e.asked("ls")
-	e.cancel(s)
+	s := e.Ready()
+	e.Prompt(s, "go")
+	r := e.Asked("ls")
+	e.Cancel(s)
 	select {
-	case <-r.withdrawn:
-	case <-time.After(patience):
+	case <-r.Withdrawn:
+	case <-time.After(acptest.Patience):
 		require.Fail(t, "the request stays open")
 	}
-	e.leave()
+	e.Leave()
 }
 
 // An end by a signal does not wait for an editor that has stopped reading.
@@ -107,7 +114,7 @@ func TestShutDownWithAStalledEditor(t *testing.T) {
 	select {
 	case err := <-served:
 		require.NoError(t, err)
-	case <-time.After(patience):
+	case <-time.After(acptest.Patience):
 		require.Fail(t, "the agent does not end")
 	}
 	out.Close()
@@ -149,21 +156,21 @@ func TestPanicIsOfOneSession(t *testing.T) {
 			o := backend.Options{Claude: cli.Path, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 			tc.broken(&o)
 			e := serve(t, o)
-			e.initialize(`{}`)
-			other, s := e.open(t.TempDir()), e.open(t.TempDir())
-			waits := e.prompt(other, "wait")
-			e.await(other, "the text", func(u gjson.Result) bool { return strings.Contains(u.Raw, "I wait.") })
-			if turn := e.prompt(s, "break"); tc.want != "" {
-				turn.fails(tc.want)
+			e.Initialize(`{}`)
+			other, s := e.Open(t.TempDir()), e.Open(t.TempDir())
+			waits := e.Prompt(other, "wait")
+			e.Await(other, "the text", func(u gjson.Result) bool { return strings.Contains(u.Raw, "I wait.") })
+			if turn := e.Prompt(s, "break"); tc.want != "" {
+				turn.Fails(tc.want)
 			} else {
-				turn.ends(acp.StopReasonEndTurn)
+				turn.Ends(acp.StopReasonEndTurn)
 				require.Contains(t, string(cli.Reply("toolu_1")), "a fault in acp-bridge")
 			}
 			require.Contains(t, log.String(), "session_test.go", "the stack")
-			e.prompt(s, "more").ends(acp.StopReasonEndTurn)
+			e.Prompt(s, "more").Ends(acp.StopReasonEndTurn)
 			cli.Release("others")
-			waits.ends(acp.StopReasonEndTurn)
-			require.Equal(t, "I wait.Done.", e.said(other))
+			waits.Ends(acp.StopReasonEndTurn)
+			require.Equal(t, "I wait.Done.", e.Said(other))
 		})
 	}
 }
@@ -171,12 +178,135 @@ func TestPanicIsOfOneSession(t *testing.T) {
 // What an editor reads to know what it can ask for.
 func TestCapabilities(t *testing.T) {
 	e := serve(t, backend.Options{})
-	can := e.call(acp.AgentMethodInitialize, `{"protocolVersion":1}`).Get("agentCapabilities")
+	can := e.Call(acp.AgentMethodInitialize, `{"protocolVersion":1}`).Get("agentCapabilities")
 	for _, path := range []string{
 		"auth.logout", "loadSession", "mcpCapabilities.http", "mcpCapabilities.sse", "promptCapabilities.image", "promptCapabilities.embeddedContext",
 		"sessionCapabilities.additionalDirectories", "sessionCapabilities.close", "sessionCapabilities.delete",
 		"sessionCapabilities.fork", "sessionCapabilities.list", "sessionCapabilities.resume",
 	} {
 		require.True(t, can.Get(path).IsObject() || can.Get(path).Bool(), path)
+	}
+}
+
+func contextWithCancel(t *testing.T) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	return ctx, cancel
+}
+
+// lineReader reads the agent's lines one at a time, and no further.
+type lineReader struct{ r *bufio.Reader }
+
+func newLineReader(r io.Reader) *lineReader { return &lineReader{bufio.NewReader(r)} }
+
+// until reads up to a line that holds text, and returns it.
+func (l *lineReader) until(t *testing.T, text string) string {
+	t.Helper()
+	for {
+		line, err := l.r.ReadString('\n')
+		require.NoError(t, err)
+		if strings.Contains(line, text) {
+			return line
+		}
+	}
+}
+
+// A session that the CLI keeps under another id is opened as that one, with what was left
+// open there. Only its user can read where it went.
+func TestSessionGoesOnUnderAnotherID(t *testing.T) {
+	const other = "11111111-89ab-4def-8123-456789abcdef"
+	s := save(t, turns(steps{ct.Raw(`{"type":"system","subtype":"init","session_id":"` + other + `"}`), ct.Text("Cleared."), ct.Wait("never")}), promptLine)
+	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+	e.Prompt(reopened, "/clear")
+	e.saying(reopened, "Cleared.")
+	e.Leave()
+	path := filepath.Join(transcript.Dir(filepath.Join(s.home, ".claude"), s.dir), other+".jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(promptLine+"\n"+askLine+"\n"), 0o600))
+	notes, err := os.ReadDir(filepath.Join(s.home, "acp-bridge", "reask"))
+	require.NoError(t, err)
+	require.Len(t, notes, 2)
+	for _, n := range notes {
+		info, err := n.Info()
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		require.NotContains(t, n.Name(), other)
+	}
+
+	e, reply := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+	require.Equal(t, "toolu_1", reply.Get("_meta.acp-bridge.waitingFor").Str)
+	e.Asked("Which database?").Cancels()
+	require.Equal(t, "cancelled", e.waits())
+	require.True(t, slices.ContainsFunc(s.cli.Starts(), func(s ct.Start) bool {
+		return strings.Contains(strings.Join(s.Args, " "), "--resume "+other)
+	}))
+	e.Leave()
+	_, reply = s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+	require.False(t, reply.Get("_meta.acp-bridge").Exists(), "it was dismissed")
+}
+
+// An editor that loads a session that is open starts over with it: the process that
+// it had is gone before the next one begins, also one that is slow to end.
+func TestLoadOfAnOpenSession(t *testing.T) {
+	t.Parallel()
+	s := save(t, ct.Script{IgnoreEOF: true}, promptLine)
+	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+	starts := s.cli.Starts()
+	first := starts[len(starts)-1].Pid
+	_, err := ct.Install(filepath.Dir(s.cli.Path), ct.Script{})
+	require.NoError(t, err)
+	e.Call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
+	requireGone(t, first)
+	e.Prompt(reopened, "go on").Ends(acp.StopReasonEndTurn)
+}
+
+func TestSessionsThatDoNotExist(t *testing.T) {
+	e := serve(t, backend.Options{Claude: "/no/such/claude", Env: []string{"HOME=" + t.TempDir()}})
+	e.Initialize(`{}`)
+	const id = "01234567-89ab-4def-8123-456789abcdef"
+	for method, params := range map[string]string{
+		acp.AgentMethodSessionLoad:   `{"sessionId":"` + id + `","cwd":"/","mcpServers":[]}`,
+		acp.AgentMethodSessionResume: `{"sessionId":"` + id + `","cwd":"/"}`,
+		"session/fork":               `{"sessionId":"` + id + `","cwd":"/"}`,
+		"session/delete":             `{"sessionId":"` + id + `"}`,
+	} {
+		_, err := e.Try(method, params)
+		require.ErrorContains(t, err, "there is no session", method)
+	}
+	_, err := e.Try(acp.AgentMethodSessionLoad, `{"sessionId":"../../etc/passwd","cwd":"/","mcpServers":[]}`)
+	require.Error(t, err)
+	require.Empty(t, e.Call(acp.AgentMethodSessionList, `{}`).Get("sessions").Array())
+	_, err = e.Try(acp.AgentMethodSessionList, `{"cursor":"nonsense"}`)
+	require.Error(t, err)
+}
+
+// Messages of a transcript have the same names each time, and a compaction is told to a
+// client that shows it.
+func TestNamesOfATranscript(t *testing.T) {
+	const replied = `{"parentUuid":"u1","type":"assistant","message":{"id":"msg_1","model":"m","content":[{"type":"text","text":"Hello"}]},"uuid":"a1"}`
+	const failed = `{"parentUuid":"b1","type":"assistant","isApiErrorMessage":true,"error":"unknown","message":{"id":"f1","model":"<synthetic>","content":[{"type":"text","text":"API Error"}]},"uuid":"a2"}`
+	const boundary = `{"parentUuid":null,"logicalParentUuid":"a1","type":"system","subtype":"compact_boundary","uuid":"b1","compactMetadata":{"trigger":"manual","preTokens":17}}`
+	said := []string{"user_message_chunk u1", "agent_message_chunk msg_1"}
+	for caps, want := range map[string][]string{
+		`{}`:                            append(said[:2:2], "agent_message_chunk f1"),
+		`{"session":{"notices":{}}}`:    append(said[:2:2], "agent_message_chunk f1"),
+		`{"session":{"compaction":{}}}`: append(said[:2:2], "compaction_update b1 completed", "agent_message_chunk f1"),
+	} {
+		t.Run(caps, func(t *testing.T) {
+			t.Parallel()
+			for range 2 {
+				s := save(t, ct.Script{}, promptLine, replied, boundary, failed)
+				e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, caps)
+				var got []string
+				for _, u := range e.Updates(reopened) {
+					switch kind := u.Get("sessionUpdate").Str; {
+					case strings.HasSuffix(kind, "_chunk"):
+						got = append(got, kind+" "+u.Get("messageId").Str)
+					case kind == "compaction_update":
+						got = append(got, kind+" "+u.Get("compactionId").Str+" "+u.Get("status").Str)
+					}
+				}
+				require.Equal(t, want, got)
+			}
+		})
 	}
 }

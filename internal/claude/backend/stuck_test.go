@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
@@ -53,16 +54,16 @@ func stuck(t *testing.T) (e *editor, cli *ct.CLI, session string) {
 			close(full)
 		}
 	}})
-	e.initialize(`{"subagents":{}}`)
-	session = e.open(t.TempDir())
-	turn := e.prompt(session, "hi")
-	turn.ends(acp.StopReasonEndTurn)
-	require.Equal(t, "toolu_1", turn.resp.Get("_meta.acp-bridge.waitingFor").Str)
+	e.Initialize(`{"subagents":{}}`)
+	session = e.Open(t.TempDir())
+	turn := e.Prompt(session, "hi")
+	turn.Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "toolu_1", turn.Resp.Get("_meta.acp-bridge.waitingFor").Str)
 	read.Store(0)
 	cli.Release("parked")
 	select {
 	case <-full:
-	case <-time.After(patience):
+	case <-time.After(acptest.Patience):
 		require.Fail(t, "the calls were not read")
 	}
 	return e, cli, session
@@ -70,11 +71,11 @@ func stuck(t *testing.T) (e *editor, cli *ct.CLI, session string) {
 
 // within calls a method that must be answered although nothing flows out.
 func (e *editor) within(method, params string) {
-	e.t.Helper()
-	ctx, cancel := context.WithTimeout(e.t.Context(), patience)
+	e.T.Helper()
+	ctx, cancel := context.WithTimeout(e.T.Context(), acptest.Patience)
 	defer cancel()
-	_, err := e.conn.Call(ctx, method, json.RawMessage(params))
-	require.NoError(e.t, ctx.Err(), "nothing of the editor is read any more: %v", err)
+	_, err := e.Conn.Call(ctx, method, json.RawMessage(params))
+	require.NoError(e.T, ctx.Err(), "nothing of the editor is read any more: %v", err)
 }
 
 // An editor may cancel what is no session, or no longer one, while too much is
@@ -85,32 +86,32 @@ func TestStrayCancelWhileMuchIsHeld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, cli, s := stuck(t)
 			if id == "" {
-				id = e.open(t.TempDir())
+				id = e.Open(t.TempDir())
 				e.within(acp.AgentMethodSessionClose, `{"sessionId":"`+id+`"}`)
 			}
 			for range 20 { // the reader of the CLI may be on its way to where it waits
-				e.cancel(id)
+				e.Cancel(id)
 				e.within(acp.AgentMethodSessionList, `{}`)
 			}
-			turn := e.prompt(s, "2")
+			turn := e.Prompt(s, "2")
 			require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
 			cli.Release("answered")
-			turn.ends(acp.StopReasonEndTurn)
+			turn.Ends(acp.StopReasonEndTurn)
 			drawn := 0
-			for _, u := range e.updates(s) {
+			for _, u := range e.Updates(s) {
 				if u.Get("sessionUpdate").Str == "tool_call" && u.Get("toolCallId").Str == fmt.Sprintf("call-%d", drawn) {
 					drawn++
 				}
 			}
 			require.Equal(t, stuckCalls, drawn, "all of it, in order")
-			e.prompt(s, "go on").ends(acp.StopReasonEndTurn)
-			e.leave()
+			e.Prompt(s, "go on").Ends(acp.StopReasonEndTurn)
+			e.Leave()
 		})
 	}
 	t.Run("the editor leaves", func(t *testing.T) {
 		e, cli, _ := stuck(t)
-		e.cancel("nobody")
-		e.leave()
+		e.Cancel("nobody")
+		e.Leave()
 		requireGone(t, cli.Starts()[0].Pid)
 	})
 }
@@ -132,10 +133,10 @@ type held struct {
 }
 
 var moves = []move{
-	{"cancel of nothing", func(h *held) { h.cancel("nobody") }},
-	{"cancel of a sub-agent", func(h *held) { h.cancel(stuckAgent) }},
-	{"cancel of a closed session", func(h *held) { h.cancel(h.closed) }},
-	{"cancel of a free session", func(h *held) { h.cancel(h.other) }},
+	{"cancel of nothing", func(h *held) { h.Cancel("nobody") }},
+	{"cancel of a sub-agent", func(h *held) { h.Cancel(stuckAgent) }},
+	{"cancel of a closed session", func(h *held) { h.Cancel(h.closed) }},
+	{"cancel of a free session", func(h *held) { h.Cancel(h.other) }},
 	{"a prompt elsewhere", func(h *held) { h.within(acp.AgentMethodSessionPrompt, promptOf(h.other)) }},
 	{"a prompt to nobody", func(h *held) { h.within(acp.AgentMethodSessionPrompt, promptOf("nobody")) }},
 	{"a prompt to a sub-agent", func(h *held) { h.within(acp.AgentMethodSessionPrompt, promptOf(stuckAgent)) }},
@@ -161,11 +162,11 @@ var moves = []move{
 		h.within(acp.AgentMethodInitialize, `{"protocolVersion":1,"clientCapabilities":{"subagents":{}}}`)
 	}},
 	{"an unknown method", func(h *held) { h.within("_nobody/knows", `{"sessionId":"`+h.stuck+`"}`) }},
-	{"an unknown notification", func(h *held) { _ = h.conn.Notify(h.t.Context(), "_nobody/knows", object{}) }},
-	{"a withdrawal of nothing", func(h *held) { _ = h.conn.Notify(h.t.Context(), "$/cancel_request", object{"requestId": 77}) }},
+	{"an unknown notification", func(h *held) { _ = h.Conn.Notify(h.T.Context(), "_nobody/knows", object{}) }},
+	{"a withdrawal of nothing", func(h *held) { _ = h.Conn.Notify(h.T.Context(), "$/cancel_request", object{"requestId": 77}) }},
 	{"another session", func(h *held) {
 		h.within(acp.AgentMethodSessionClose, `{"sessionId":"`+h.other+`"}`)
-		h.closed, h.other = h.other, h.open(h.dir)
+		h.closed, h.other = h.other, h.Open(h.dir)
 	}},
 }
 
@@ -176,14 +177,14 @@ func promptOf(session string) string {
 // ways are how a session goes on, or ends, of which nothing flows out.
 var ways = map[string]func(h *held, cli *ct.CLI){
 	"an answer": func(h *held, cli *ct.CLI) {
-		turn := h.prompt(h.stuck, "2")
-		require.JSONEq(h.t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
+		turn := h.Prompt(h.stuck, "2")
+		require.JSONEq(h.T, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
 		cli.Release("answered")
-		turn.ends(acp.StopReasonEndTurn)
+		turn.Ends(acp.StopReasonEndTurn)
 	},
 	"a cancel": func(h *held, cli *ct.CLI) {
-		h.cancel(h.stuck)
-		h.prompt(h.stuck, "go on").ends(acp.StopReasonEndTurn)
+		h.Cancel(h.stuck)
+		h.Prompt(h.stuck, "go on").Ends(acp.StopReasonEndTurn)
 	},
 	"a close": func(h *held, _ *ct.CLI) { h.within(acp.AgentMethodSessionClose, `{"sessionId":"`+h.stuck+`"}`) },
 	"a load": func(h *held, _ *ct.CLI) {
@@ -202,7 +203,7 @@ func TestWhateverIsHeldTheEditorIsRead(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			e, cli, s := stuck(t)
 			h := &held{editor: e, stuck: s, closed: "nobody", dir: t.TempDir()}
-			h.other = h.open(h.dir)
+			h.other = h.Open(h.dir)
 			seed := time.Now().UnixNano()
 			random, done := rand.New(rand.NewSource(seed)), []string(nil)
 			t.Cleanup(func() {
@@ -216,7 +217,7 @@ func TestWhateverIsHeldTheEditorIsRead(t *testing.T) {
 			}
 			goOn(h, cli)
 			h.within(acp.AgentMethodSessionList, `{}`)
-			e.leave()
+			e.Leave()
 		})
 	}
 }
@@ -226,8 +227,8 @@ func TestAnEditorThatDoesNotReadIsRead(t *testing.T) {
 	t.Parallel()
 	e, _, s := stuck(t)
 	h := &held{editor: e, stuck: s, dir: t.TempDir()}
-	h.other = h.open(h.dir)
-	e.gate.close()
+	h.other = h.Open(h.dir)
+	e.Gate.Close()
 	written := make(chan struct{})
 	var taken atomic.Int64
 	go func() {
@@ -240,7 +241,7 @@ func TestAnEditorThatDoesNotReadIsRead(t *testing.T) {
 				fmt.Sprintf(`"id":"b%d","method":"session/prompt","params":%s`, i, promptOf("nobody")),
 				fmt.Sprintf(`"id":"c%d","method":"session/set_mode","params":{"sessionId":"%s","modeId":"plan"}`, i, s),
 			} {
-				if _, err := e.wire.Write([]byte(`{"jsonrpc":"2.0",` + line + "}\n")); err != nil {
+				if _, err := e.Wire.Write([]byte(`{"jsonrpc":"2.0",` + line + "}\n")); err != nil {
 					return
 				}
 				taken.Add(1)
@@ -250,9 +251,9 @@ func TestAnEditorThatDoesNotReadIsRead(t *testing.T) {
 	for before := int64(-1); ; { // however long all of it takes
 		select {
 		case <-written:
-			e.leave()
+			e.Leave()
 			return
-		case <-time.After(patience):
+		case <-time.After(acptest.Patience):
 		}
 		now := taken.Load()
 		require.NotEqual(t, before, now, "nothing of the editor is read any more")

@@ -24,31 +24,31 @@ func TestSubAgentsQuestionSaysWhoseItIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cli := ct.New(t, script)
 			e := serve(t, backend.Options{Claude: cli.Path, First: rung})
-			e.initialize(`{"elicitation":{"form":{}}}`)
-			s := e.open(t.TempDir())
-			turn := e.prompt(s, "go")
+			e.Initialize(`{"elicitation":{"form":{}}}`)
+			s := e.Open(t.TempDir())
+			turn := e.Prompt(s, "go")
 			switch rung {
 			case adapter.Form:
-				r := e.next()
+				r := e.Next()
 				require.Equal(t, sentence+"\n\nWhich database?", r.Get("message").Str)
 				require.Equal(t, "Database", r.Get("requestedSchema.properties.question_0.title").Str)
 				require.Equal(t, "toolu_a", r.Get(parentPath).Str)
-				r.answer <- object{"action": "accept", "content": object{"question_0": "SQLite"}}
+				r.Answer <- object{"action": "accept", "content": object{"question_0": "SQLite"}}
 			case adapter.Permission:
-				r := e.asked("Which database?")
+				r := e.Asked("Which database?")
 				require.Equal(t, `Database (sub-agent "explore the code")`, r.Get("toolCall.title").Str)
 				require.Equal(t, sentence+"\n\nWhich database?", r.Get("toolCall.content.0.content.text").Str)
 				require.Equal(t, "toolu_a", r.Get(parentPath).Str)
-				r.selects("SQLite")
+				r.Selects("SQLite")
 			default:
-				turn.ends(acp.StopReasonEndTurn)
-				require.Contains(t, e.said(s), sentence+"\n\n**Database**")
-				turn = e.prompt(s, "2")
+				turn.Ends(acp.StopReasonEndTurn)
+				require.Contains(t, e.Said(s), sentence+"\n\n**Database**")
+				turn = e.Prompt(s, "2")
 			}
-			turn.ends(acp.StopReasonEndTurn)
+			turn.Ends(acp.StopReasonEndTurn)
 			require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_q"))
 			n := 0
-			for _, u := range e.updates(s) {
+			for _, u := range e.Updates(s) {
 				if u.Get("toolCallId").Str == "toolu_q" {
 					n++
 					require.Equal(t, "toolu_a", u.Get(parentPath).Str, u.Raw)
@@ -64,34 +64,34 @@ func TestSubAgentsPermissionSaysWhoseItIs(t *testing.T) {
 	cli := ct.New(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "x", nil))))}))
 	open := new(desk.Desk)
 	e := serve(t, backend.Options{Claude: cli.Path, Desk: open})
-	s := e.ready()
-	turn := e.prompt(s, "go")
-	r := e.asked("ls")
+	s := e.Ready()
+	turn := e.Prompt(s, "go")
+	r := e.Asked("ls")
 	require.Equal(t, "explore", open.List()[0].Call.SubAgent.Task, "also where it is answered from elsewhere")
 	require.Equal(t, "toolu_a", r.Get(parentPath).Str)
 	content := r.Get("toolCall.content").Array()
 	require.Equal(t, `Asked by the sub-agent "explore".`, content[len(content)-1].Get("content.text").Str)
 	require.NotContains(t, r.Get("toolCall.title").Str, "sub-agent")
-	r.selects("allow")
-	turn.ends(acp.StopReasonEndTurn)
+	r.Selects("allow")
+	turn.Ends(acp.StopReasonEndTurn)
 }
 
 // The agent itself is nobody's sub-agent.
 func TestAgentsOwnQuestionNamesNoSubAgent(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.Question("toolu_q", which), ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "x", nil))}))
-	s := e.ready()
-	turn := e.prompt(s, "go")
+	s := e.Ready()
+	turn := e.Prompt(s, "go")
 	for range 2 {
-		r := e.next()
+		r := e.Next()
 		require.NotContains(t, r.Raw, "sub-agent")
 		require.NotContains(t, r.Raw, "parentToolUseId")
 		if strings.Contains(r.Raw, "Which database?") {
-			r.selects("SQLite")
+			r.Selects("SQLite")
 		} else {
-			r.selects("allow")
+			r.Selects("allow")
 		}
 	}
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 }
 
 // One of which nothing is known but that it is a sub-agent says that.
@@ -99,7 +99,7 @@ func TestUnknownSubAgent(t *testing.T) {
 	_, cli, _, r := idling(t, asksLater("open", "AskUserQuestion", object{"questions": qs(which)}, true), "Which database?", false, adapter.Permission)
 	require.Equal(t, "Database (sub-agent)", r.Get("toolCall.title").Str)
 	require.False(t, r.Get(parentPath).Exists())
-	r.selects("SQLite")
+	r.Selects("SQLite")
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "open"))
 }
 
@@ -111,13 +111,13 @@ func TestSubAgentsAreRefused(t *testing.T) {
 		ct.Message(ct.Question("toolu_own", many)),
 	}))
 	e := serve(t, backend.Options{Claude: cli.Path, RefuseSubAgents: true})
-	s := e.ready()
-	turn := e.prompt(s, "go")
-	e.asked("Which features?").types("none")
-	turn.ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	turn := e.Prompt(s, "go")
+	e.Asked("Which features?").Types("none")
+	turn.Ends(acp.StopReasonEndTurn)
 	reply := gjson.ParseBytes(cli.Reply("toolu_q"))
 	require.Equal(t, "deny", reply.Get("behavior").Str)
 	require.Equal(t, "AskUserQuestion is not available to sub-agents", reply.Get("message").Str)
 	require.False(t, reply.Get("interrupt").Bool())
-	require.Equal(t, "failed", e.tool(s, "toolu_q")["status"])
+	require.Equal(t, "failed", e.Tool(s, "toolu_q")["status"])
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
 func TestToolCallIsDrawnStepByStep(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.Tool("toolu_1", "Bash", object{"command": "echo hi", "description": "greet"}, "hi"))}))
-	s := e.ready()
-	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	e.Prompt(s, "go").Ends(acp.StopReasonEndTurn)
 	var states []string
-	for _, u := range e.updates(s) {
+	for _, u := range e.Updates(s) {
 		if u.Get("toolCallId").Str == "toolu_1" {
 			states = append(states, u.Get("sessionUpdate").Str+" "+u.Get("title").Str+" "+u.Get("status").Str)
 			require.Equal(t, "Bash", u.Get("_meta.claudeCode.toolName").Str)
@@ -32,7 +33,7 @@ func TestToolCallIsDrawnStepByStep(t *testing.T) {
 		"tool_call_update echo hi ",  // its whole input
 		"tool_call_update  completed",
 	}, states)
-	require.Contains(t, e.tool(s, "toolu_1")["content"], "```console\\nhi\\n```")
+	require.Contains(t, e.Tool(s, "toolu_1")["content"], "```console\\nhi\\n```")
 }
 
 func TestPermission(t *testing.T) {
@@ -47,89 +48,117 @@ func TestPermission(t *testing.T) {
 	for name, test := range map[string]struct {
 		block   ct.Block
 		options string
-		reply   func(*request)
+		reply   func(*acptest.Request)
 		want    string
 		stop    acp.StopReason
 		status  string
 	}{
 		"allow": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
-			func(r *request) { r.selects("allow") }, `{"behavior":"allow","updatedInput":{"command":"mkdir one"}}`, acp.StopReasonEndTurn, "completed"},
+			func(r *acptest.Request) { r.Selects("allow") }, `{"behavior":"allow","updatedInput":{"command":"mkdir one"}}`, acp.StopReasonEndTurn, "completed"},
 		"always": {ct.AskTool("toolu_1", "Bash", bash, "", rules), "allow=Allow|allow_always=Always allow Bash(mkdir one *) in this project|accept_edits=Accept all edits in this session, also in /x|reject=Reject",
-			func(r *request) { r.selects("allow_always") },
+			func(r *acptest.Request) { r.Selects("allow_always") },
 			`{"behavior":"allow","updatedInput":{"command":"mkdir one"},"updatedPermissions":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"mkdir one *"}],"behavior":"allow","destination":"localSettings"}]}`, acp.StopReasonEndTurn, "completed"},
 		"accept edits": {ct.AskTool("toolu_1", "Write", object{"file_path": "/x", "content": "y"}, "", mode), "allow=Allow|accept_edits=Accept all edits in this session|reject=Reject",
-			func(r *request) { r.selects("accept_edits") },
+			func(r *acptest.Request) { r.Selects("accept_edits") },
 			`{"behavior":"allow","updatedInput":{"file_path":"/x","content":"y"},"updatedPermissions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}]}`, acp.StopReasonEndTurn, "completed"},
 		"reject": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
-			func(r *request) { r.selects("reject") }, `{"behavior":"deny","message":"The user rejected this tool use"}`, acp.StopReasonEndTurn, "failed"},
+			func(r *acptest.Request) { r.Selects("reject") }, `{"behavior":"deny","message":"The user rejected this tool use"}`, acp.StopReasonEndTurn, "failed"},
 		"reject with a reason": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
-			func(r *request) {
-				r.answer <- object{"outcome": object{"outcome": "selected", "optionId": "reject"}, "_meta": object{"customText": " use /tmp "}}
+			func(r *acptest.Request) {
+				r.Answer <- object{"outcome": object{"outcome": "selected", "optionId": "reject"}, "_meta": object{"customText": " use /tmp "}}
 			}, `{"behavior":"deny","message":"use /tmp"}`, acp.StopReasonEndTurn, "failed"},
 		"not offered": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
-			func(r *request) { r.selects("always") },
+			func(r *acptest.Request) { r.Selects("always") },
 			`{"behavior":"deny","message":"Permission was not given: the editor replied with the option always, which was not offered"}`, acp.StopReasonEndTurn, "failed"},
 		"garbage": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
-			func(r *request) { r.answer <- object{"outcome": object{"outcome": "Selected"}} },
+			func(r *acptest.Request) { r.Answer <- object{"outcome": object{"outcome": "Selected"}} },
 			`{"behavior":"deny","message":"The user could not be asked for permission: invalid reply: outcome must be \"selected\" or \"cancelled\", not \"Selected\""}`, acp.StopReasonEndTurn, "failed"},
 		"an error": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
-			func(r *request) { r.answer <- &acp.RequestError{Code: -1, Message: "no window"} },
+			func(r *acptest.Request) { r.Answer <- &acp.RequestError{Code: -1, Message: "no window"} },
 			`{"behavior":"deny","message":"The user could not be asked for permission: no window"}`, acp.StopReasonEndTurn, "failed"},
 		"cancelled": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
-			func(r *request) { r.cancels() }, `{"behavior":"deny","message":"The user dismissed the permission request","interrupt":true}`, acp.StopReasonCancelled, "failed"},
+			func(r *acptest.Request) { r.Cancels() }, `{"behavior":"deny","message":"The user dismissed the permission request","interrupt":true}`, acp.StopReasonCancelled, "failed"},
 		"plan": {ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. x"}, "", nil),
-			"acceptEdits=Yes, and accept all edits|default=Yes, and ask before edits|plan=No, keep planning",
-			func(r *request) { r.selects("default") },
+			"default=Yes, and ask before edits|auto=Yes, and use auto mode|acceptEdits=Yes, and accept all edits|plan=No, keep planning",
+			func(r *acptest.Request) { r.Selects("default") },
 			`{"behavior":"allow","updatedInput":{"plan":"1. x"},"updatedPermissions":[{"type":"setMode","mode":"default","destination":"session"}]}`, acp.StopReasonEndTurn, "completed"},
 		"keep planning": {ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. x"}, "", nil),
-			"acceptEdits=Yes, and accept all edits|default=Yes, and ask before edits|plan=No, keep planning",
-			func(r *request) { r.selects("plan") }, `{"behavior":"deny","message":"The user rejected this tool use"}`, acp.StopReasonEndTurn, "failed"},
+			"default=Yes, and ask before edits|auto=Yes, and use auto mode|acceptEdits=Yes, and accept all edits|plan=No, keep planning",
+			func(r *acptest.Request) { r.Selects("plan") }, `{"behavior":"deny","message":"The user rejected this tool use"}`, acp.StopReasonEndTurn, "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, cli := scripted(t, turns(steps{ct.Message(test.block)}, steps{ct.Text("next")}))
-			s := e.ready()
-			turn := e.prompt(s, "go")
-			r := e.next()
-			require.Equal(t, test.options, r.options())
+			s := e.Ready()
+			turn := e.Prompt(s, "go")
+			r := e.Next()
+			require.Equal(t, test.options, r.Options())
 			require.Equal(t, "toolu_1", r.Get("toolCall.toolCallId").Str)
 			require.NotEmpty(t, r.Get("toolCall.title").Str)
 			test.reply(r)
-			turn.ends(test.stop)
+			turn.Ends(test.stop)
 			require.JSONEq(t, test.want, string(cli.AwaitReply("toolu_1")))
-			require.Equal(t, test.status, e.tool(s, "toolu_1")["status"])
+			require.Equal(t, test.status, e.Tool(s, "toolu_1")["status"])
 			if test.status == "failed" {
-				last := e.updates(s)
+				last := e.Updates(s)
 				for _, u := range last {
 					require.NotContains(t, u.Get("content.0.content.text").Str, "```console", "a rejection is no output")
 				}
 			}
-			e.prompt(s, "again").ends(acp.StopReasonEndTurn)
+			e.Prompt(s, "again").Ends(acp.StopReasonEndTurn)
 		})
 	}
 }
 
-// Claude Code takes words with a no alone: the user is told that those beside a
-// yes did not reach it.
+// What the user writes beside a no is its reason. Beside a yes it may be a condition, which
+// nobody can check: the request is shown again, and says what was understood.
 func TestWordsBesideAPermission(t *testing.T) {
 	t.Parallel()
+	const remark = `You allowed it with a condition ("only in /tmp"), which cannot be checked. Allow or reject it.`
 	for _, key := range []string{"customText", "notes"} {
-		for option, want := range map[string]string{
-			"allow":  `{"behavior":"allow","updatedInput":{"command":"mkdir one"}}`,
-			"reject": `{"behavior":"deny","message":"only in /tmp"}`,
-		} {
-			t.Run(key+" "+option, func(t *testing.T) {
-				ask := ct.AskTool("toolu_1", "Bash", object{"command": "mkdir one"}, "", nil)
-				e, cli := scripted(t, turns(steps{ct.Message(ask)}))
-				s := e.ready()
-				turn := e.prompt(s, "go")
-				e.next().answer <- object{"outcome": object{"outcome": "selected", "optionId": option, "_meta": object{key: " only in /tmp "}}}
-				turn.ends(acp.StopReasonEndTurn)
-				require.JSONEq(t, want, string(cli.AwaitReply("toolu_1")))
-				told := strings.Contains(e.said(s), "but not these words: only in /tmp")
-				require.Equal(t, option == "allow", told, e.said(s))
-			})
+		for _, in := range []string{"outcome", "response"} {
+			with := func(option string) object {
+				o, r := object{"outcome": "selected", "optionId": option}, object{}
+				map[string]object{"outcome": o, "response": r}[in]["_meta"] = object{key: " only in /tmp "}
+				r["outcome"] = o
+				return r
+			}
+			for name, row := range map[string]struct {
+				first, then object
+				want        string
+			}{
+				"no":                {with("reject"), nil, `{"behavior":"deny","message":"only in /tmp"}`},
+				"yes, and then no":  {with("allow"), with("reject"), `{"behavior":"deny","message":"only in /tmp"}`},
+				"yes, and then yes": {with("allow"), object{"outcome": object{"outcome": "selected", "optionId": "allow"}}, `{"behavior":"allow","updatedInput":{"command":"mkdir one"}}`},
+			} {
+				t.Run(key+" "+in+" "+name, func(t *testing.T) {
+					ask := ct.AskTool("toolu_1", "Bash", object{"command": "mkdir one"}, "", nil)
+					e, cli := scripted(t, turns(steps{ct.Message(ask)}))
+					turn := e.Prompt(e.Ready(), "go")
+					e.Next().Answer <- row.first
+					if row.then != nil {
+						again := e.Next()
+						require.Equal(t, remark, again.Get("toolCall.content.0.content.text").Str, again.Raw)
+						require.Equal(t, "toolu_1", again.Get("toolCall.toolCallId").Str)
+						again.Answer <- row.then
+					}
+					turn.Ends(acp.StopReasonEndTurn)
+					require.JSONEq(t, row.want, string(cli.AwaitReply("toolu_1")))
+				})
+			}
 		}
 	}
+}
+
+// An editor that sends words with every yes gives no permission.
+func TestWordsBesideEveryPermission(t *testing.T) {
+	t.Parallel()
+	e, cli := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "mkdir one"}, "", nil))}))
+	turn := e.Prompt(e.Ready(), "go")
+	for range 3 {
+		e.Next().Answer <- object{"outcome": object{"outcome": "selected", "optionId": "allow", "_meta": object{"notes": "quickly"}}}
+	}
+	turn.Ends(acp.StopReasonEndTurn)
+	require.Contains(t, string(cli.AwaitReply("toolu_1")), `"behavior":"deny","message":"The user could not be asked for permission: the answer does not fit: you allowed it with a condition`)
 }
 
 // A question waits while a permission is asked for, and the other way round.
@@ -138,30 +167,30 @@ func TestQuestionWhileAToolWaits(t *testing.T) {
 		ct.Agent("toolu_a", "work", ct.Message(ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "", nil))),
 		ct.Question("toolu_1", which),
 	)}))
-	s := e.ready()
-	turn := e.prompt(s, "go")
+	s := e.Ready()
+	turn := e.Prompt(s, "go")
 	for range 2 {
-		r := e.next()
-		require.Empty(t, e.requests, "one request at a time")
+		r := e.Next()
+		require.Empty(t, e.Requests, "one request at a time")
 		if strings.Contains(r.Raw, "Which database?") {
-			r.selects("SQLite")
+			r.Selects("SQLite")
 		} else {
-			r.selects("allow")
+			r.Selects("allow")
 		}
 	}
-	turn.ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
 	require.Contains(t, string(cli.Reply("toolu_b")), `"allow"`)
 }
 
 func TestSubAgent(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.TextBlock("inner words"), ct.Tool("toolu_b", "Read", object{"file_path": "/x.go"}, "package x")))), ct.Text("done")}))
-	s := e.ready()
-	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
-	require.Equal(t, "done", e.said(s), "a sub-agent's words are for its parent")
-	require.Equal(t, "completed", e.tool(s, "toolu_a")["status"])
-	require.Equal(t, "completed", e.tool(s, "toolu_b")["status"])
-	for _, u := range e.updates(s) {
+	s := e.Ready()
+	e.Prompt(s, "go").Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "done", e.Said(s), "a sub-agent's words are for its parent")
+	require.Equal(t, "completed", e.Tool(s, "toolu_a")["status"])
+	require.Equal(t, "completed", e.Tool(s, "toolu_b")["status"])
+	for _, u := range e.Updates(s) {
 		if u.Get("toolCallId").Str == "toolu_b" {
 			require.Equal(t, "toolu_a", u.Get("_meta.claudeCode.parentToolUseId").Str)
 		}
@@ -170,10 +199,10 @@ func TestSubAgent(t *testing.T) {
 
 func TestPlan(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.TodoWrite("toolu_1", "Write it", "in_progress", "Test it", "pending"))}))
-	s := e.ready()
-	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+	s := e.Ready()
+	e.Prompt(s, "go").Ends(acp.StopReasonEndTurn)
 	var plan gjson.Result
-	for _, u := range e.updates(s) {
+	for _, u := range e.Updates(s) {
 		require.NotEqual(t, "toolu_1", u.Get("toolCallId").Str, "a plan is no tool call")
 		if u.Get("sessionUpdate").Str == "plan" {
 			plan = u
@@ -189,35 +218,35 @@ func TestFailedPlan(t *testing.T) {
 	failed := ct.TodoWrite("toolu_1", "Write it", "in_progress")
 	failed.Output, failed.Failed, failed.Detail = "InputValidationError: todos", true, nil
 	e, _ := scripted(t, turns(steps{ct.Message(failed)}))
-	s := e.ready()
-	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
-	for _, u := range e.updates(s) {
+	s := e.Ready()
+	e.Prompt(s, "go").Ends(acp.StopReasonEndTurn)
+	for _, u := range e.Updates(s) {
 		require.NotEqual(t, "plan", u.Get("sessionUpdate").Str)
 	}
-	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+	require.Equal(t, "failed", e.Tool(s, "toolu_1")["status"])
 }
 
 func TestOpenToolCallsEndWithACancelledTurn(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil))}))
-	s := e.ready()
-	turn := e.prompt(s, "go")
-	r := e.next()
-	e.cancel(s)
-	turn.ends(acp.StopReasonCancelled)
-	<-r.withdrawn
-	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+	s := e.Ready()
+	turn := e.Prompt(s, "go")
+	r := e.Next()
+	e.Cancel(s)
+	turn.Ends(acp.StopReasonCancelled)
+	<-r.Withdrawn
+	require.Equal(t, "failed", e.Tool(s, "toolu_1")["status"])
 }
 
 // A permission that is open when the user cancels: what the CLI tells the model
 // then is not for the user.
 func TestCancelledPermissionIsDrawnAsCancelled(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "make"}, "", nil))}))
-	s := e.ready()
-	turn := e.prompt(s, "go")
-	e.asked("make")
-	e.cancel(s)
-	turn.ends(acp.StopReasonCancelled)
-	tool := e.tool(s, "toolu_1")
+	s := e.Ready()
+	turn := e.Prompt(s, "go")
+	e.Asked("make")
+	e.Cancel(s)
+	turn.Ends(acp.StopReasonCancelled)
+	tool := e.Tool(s, "toolu_1")
 	require.Equal(t, "failed", tool["status"])
 	require.NotContains(t, tool["content"], "STOP")
 }
@@ -239,16 +268,16 @@ func TestPermissionTakenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, cli := scripted(t, turns(steps{request, c.then}))
-			s := e.ready()
-			turn := e.prompt(s, "go")
-			r := e.asked("ls")
+			s := e.Ready()
+			turn := e.Prompt(s, "go")
+			r := e.Asked("ls")
 			if c.cancel {
-				e.cancel(s)
+				e.Cancel(s)
 			} else {
 				cli.Release("end")
 			}
-			<-r.withdrawn
-			<-turn.done
+			<-r.Withdrawn
+			<-turn.Done
 			reply := gjson.ParseBytes(cli.AwaitReply("toolu_1"))
 			require.Equal(t, "deny", reply.Get("behavior").Str)
 			require.Equal(t, c.told, reply.Get("message").Str)
@@ -268,13 +297,13 @@ func TestCancelOfAnotherQuestion(t *testing.T) {
 	}
 	cli, d := ct.New(t, turns(steps{ask("toolu_1"), ask("toolu_2"), ct.Hang()})), new(desk.Desk)
 	e := serve(t, backend.Options{Claude: cli.Path, Desk: d})
-	s := e.ready()
-	turn := e.prompt(s, "go")
-	r := e.asked("toolu_1?")
-	require.Eventually(t, func() bool { return len(d.List()) == 2 }, patience, time.Millisecond)
-	e.cancel(s)
-	<-r.withdrawn
-	<-turn.done
+	s := e.Ready()
+	turn := e.Prompt(s, "go")
+	r := e.Asked("toolu_1?")
+	require.Eventually(t, func() bool { return len(d.List()) == 2 }, acptest.Patience, time.Millisecond)
+	e.Cancel(s)
+	<-r.Withdrawn
+	<-turn.Done
 	for id, told := range map[string]string{"toolu_1": "User cancelled the question", "toolu_2": "Withdrawn: the user cancelled the turn"} {
 		reply := gjson.ParseBytes(cli.AwaitReply(id))
 		require.Equal(t, "deny", reply.Get("behavior").Str)
@@ -292,15 +321,33 @@ func TestDeskKnowsWhoAsksAndWhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cli, d, dir := ct.New(t, turns(steps{step})), new(desk.Desk), t.TempDir()
 			e := serve(t, backend.Options{Claude: cli.Path, Desk: d})
-			e.initialize(`{}`)
-			s := e.open(dir)
-			e.prompt(s, "go")
-			r := e.next()
+			e.Initialize(`{}`)
+			s := e.Open(dir)
+			e.Prompt(s, "go")
+			r := e.Next()
 			open := d.List()
 			require.Len(t, open, 1)
 			require.Equal(t, "Claude Code", open[0].Agent)
 			require.Equal(t, dir, open[0].Dir)
-			r.cancels()
+			r.Cancels()
 		})
+	}
+}
+
+// Where an editor shows titles alone, all of a command is in the conversation before
+// its permission is asked for.
+func TestLongCommandIsSeen(t *testing.T) {
+	long := "echo " + strings.Repeat("x", 200) + "; rm -rf ~"
+	for name, seen := range map[string]bool{"zed": true, "CodeCompanion.nvim": false, "vscode-acp-client": false} {
+		cli := ct.New(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": long}, "", nil))}))
+		e := serve(t, backend.Options{Claude: cli.Path})
+		e.initializeAs(name, `{}`)
+		s := e.Open(t.TempDir())
+		turn := e.Prompt(s, "hi")
+		r := e.Asked("toolu_1")
+		require.NotContains(t, r.Get("toolCall.title").Str, "rm -rf")
+		require.Equal(t, !seen, strings.Contains(e.Said(s), long), name)
+		r.Selects("reject")
+		turn.Ends(acp.StopReasonEndTurn)
 	}
 }

@@ -90,7 +90,7 @@ func draftPrompt(params json.RawMessage, meta map[string]any) (map[string]any, e
 
 // sessionStatus answers session/status for a session that is not open.
 func (a *backend) sessionStatus(id acp.SessionId) (any, error) {
-	if _, err := transcriptPath(a.configDir(nil), id, ""); err != nil {
+	if _, _, err := a.find(nil, id, ""); err != nil {
 		return nil, err
 	}
 	return object{"status": "saved"}, nil
@@ -109,11 +109,11 @@ func titleOf(params json.RawMessage) (string, error) {
 
 // setTitle names a session that is not open, where the CLI keeps its name.
 func (a *backend) setTitle(id acp.SessionId, title string) (any, error) {
-	path, err := transcriptPath(a.configDir(nil), id, "")
+	path, cli, err := a.find(nil, id, "")
 	if err != nil {
 		return nil, err
 	}
-	if err := transcript.SetTitle(path, string(id), title); err != nil {
+	if err := transcript.SetTitle(path, cli, title); err != nil {
 		return nil, editor.Internal("the title was not kept: " + err.Error())
 	}
 	return object{"title": title}, nil
@@ -158,11 +158,17 @@ func (p *painter) showPlan(t display.Tool, within string) {
 	}
 }
 
-// setupOf reads what a request that opens a session says about it.
-func (a *backend) setupOf(params json.RawMessage, cwd string, dirs []string, mcp []acp.McpServer, meta map[string]any) (setup, error) {
-	meta, err := draftPrompt(params, meta)
+// setupOf reads what a request that opens a session says about it, and which one is opened if
+// it is there. All four have the members of this one.
+func (a *backend) setupOf(params json.RawMessage) (u setup, id acp.SessionId, err error) {
+	r, err := editor.Decode[acp.ResumeSessionRequest](params)
 	if err != nil {
-		return setup{}, err
+		return u, "", err
 	}
-	return newSetup(cwd, dirs, mcp, meta, a.trusts(), a.log)
+	meta, err := draftPrompt(params, r.Meta)
+	if err != nil {
+		return u, "", err
+	}
+	u, err = newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, meta, a.trusts(), a.log)
+	return u, r.SessionId, err
 }

@@ -22,18 +22,18 @@ func TestDraftsAreForThoseWhoDeclareThem(t *testing.T) {
 		t.Run(caps, func(t *testing.T) {
 			t.Parallel()
 			e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. do it"}, "", nil))}))
-			got := e.initialize(caps)
+			got := e.Initialize(caps)
 			require.Equal(t, drafts, got.Get("agentCapabilities.auth.status").Exists())
 			for _, name := range []string{"title", "status", "archive", "systemPrompt"} {
 				require.Equal(t, drafts, got.Get("agentCapabilities.sessionCapabilities."+name).Exists(), name)
 			}
-			s := e.open(t.TempDir())
-			turn := e.prompt(s, "plan")
-			e.asked("do it").selects("default")
-			turn.ends(acp.StopReasonEndTurn)
-			require.Equal(t, drafts, turn.resp.Get("usage.totalTokens").Int() > 0)
+			s := e.Open(t.TempDir())
+			turn := e.Prompt(s, "plan")
+			e.Asked("do it").Selects("default")
+			turn.Ends(acp.StopReasonEndTurn)
+			require.Equal(t, drafts, turn.Resp.Get("usage.totalTokens").Int() > 0)
 			shown := 0
-			for _, u := range e.updates(s) {
+			for _, u := range e.Updates(s) {
 				if u.Get("sessionUpdate").Str == "plan_update" {
 					shown++
 					require.JSONEq(t, `{"type":"markdown","planId":"plan","content":"1. do it"}`, u.Get("plan").Raw)
@@ -57,8 +57,8 @@ func TestDraftSystemPrompt(t *testing.T) {
 		t.Run(prompt, func(t *testing.T) {
 			t.Parallel()
 			e, cli := scripted(t, ct.Script{})
-			e.initialize(`{"plan":{}}`)
-			_, err := e.try(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"systemPrompt":%s}`, t.TempDir(), prompt))
+			e.Initialize(`{"plan":{}}`)
+			_, err := e.Try(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"systemPrompt":%s}`, t.TempDir(), prompt))
 			if want[0] != '{' {
 				require.ErrorContains(t, err, want)
 				return
@@ -75,26 +75,26 @@ func TestDraftSystemPrompt(t *testing.T) {
 func TestSessionsThatAreNotOpen(t *testing.T) {
 	s := save(t, ct.Script{}, promptLine)
 	e := serve(t, s.options())
-	e.initialize(`{}`)
-	require.Equal(t, "saved", e.call("session/status", `{"sessionId":"`+reopened+`"}`).Get("status").Str)
-	require.Equal(t, "My plans", e.call("session/set_title", `{"sessionId":"`+reopened+`","title":" My\n plans"}`).Get("title").Str)
-	require.Equal(t, "My plans", e.call(acp.AgentMethodSessionList, `{}`).Get("sessions.0.title").Str)
-	long := e.call("session/set_title", `{"sessionId":"`+reopened+`","title":"`+strings.Repeat("x", 300)+`"}`).Get("title").Str
+	e.Initialize(`{}`)
+	require.Equal(t, "saved", e.Call("session/status", `{"sessionId":"`+reopened+`"}`).Get("status").Str)
+	require.Equal(t, "My plans", e.Call("session/set_title", `{"sessionId":"`+reopened+`","title":" My\n plans"}`).Get("title").Str)
+	require.Equal(t, "My plans", e.Call(acp.AgentMethodSessionList, `{}`).Get("sessions.0.title").Str)
+	long := e.Call("session/set_title", `{"sessionId":"`+reopened+`","title":"`+strings.Repeat("x", 300)+`"}`).Get("title").Str
 	require.Equal(t, 200, len([]rune(long)), "what the CLI keeps of one")
 	for _, method := range []string{"session/status", "session/set_title"} {
-		_, err := e.try(method, `{"sessionId":"fedcba98-89ab-4def-8123-456789abcdef","title":"x"}`)
+		_, err := e.Try(method, `{"sessionId":"fedcba98-89ab-4def-8123-456789abcdef","title":"x"}`)
 		require.ErrorContains(t, err, "there is no session", method)
 	}
-	_, err := e.try("session/set_title", `{"sessionId":"`+reopened+`","title":""}`)
+	_, err := e.Try("session/set_title", `{"sessionId":"`+reopened+`","title":""}`)
 	require.ErrorContains(t, err, "expected a text")
-	require.Contains(t, []string{"authenticated", "unauthenticated", "unknown"}, e.call("auth/status", `{}`).Get("state").Str)
+	require.Contains(t, []string{"authenticated", "unauthenticated", "unknown"}, e.Call("auth/status", `{}`).Get("state").Str)
 }
 
 // A session that is archived is in no list that does not ask for it, until it is taken
 // back or gets a prompt. It is ended first.
 func TestArchive(t *testing.T) {
 	listed := func(e *editor, params string) (archived []bool) {
-		for _, s := range e.call(acp.AgentMethodSessionList, params).Get("sessions").Array() {
+		for _, s := range e.Call(acp.AgentMethodSessionList, params).Get("sessions").Array() {
 			require.True(t, s.Get("archived").IsBool(), "a client of drafts is told")
 			archived = append(archived, s.Get("archived").Bool())
 		}
@@ -102,33 +102,33 @@ func TestArchive(t *testing.T) {
 	}
 	s := save(t, turns(steps{ct.Text("again")}), promptLine)
 	e := serve(t, s.options())
-	e.initialize(`{"plan":{}}`)
+	e.Initialize(`{"plan":{}}`)
 	require.Equal(t, []bool{false}, listed(e, `{}`))
-	e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
+	e.Call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
 	const this = `{"sessionId":"` + reopened + `"}`
-	require.Equal(t, "open", e.call("session/status", this).Get("status").Str)
+	require.Equal(t, "open", e.Call("session/status", this).Get("status").Str)
 	for range 2 {
-		require.JSONEq(t, `{}`, e.call("session/archive", this).Raw)
-		require.Equal(t, "saved", e.call("session/status", this).Get("status").Str, "it is ended first")
+		require.JSONEq(t, `{}`, e.Call("session/archive", this).Raw)
+		require.Equal(t, "saved", e.Call("session/status", this).Get("status").Str, "it is ended first")
 	}
 	require.Empty(t, listed(e, `{}`))
 	require.Empty(t, listed(e, `{"archived":"exclude"}`))
 	require.Equal(t, []bool{true}, listed(e, `{"archived":"include"}`))
 	require.Equal(t, []bool{true}, listed(e, `{"archived":"only"}`))
-	e.call("session/unarchive", this)
+	e.Call("session/unarchive", this)
 	require.Equal(t, []bool{false}, listed(e, `{}`))
 	require.Empty(t, listed(e, `{"archived":"only"}`))
-	_, err := e.try(acp.AgentMethodSessionList, `{"archived":"some"}`)
+	_, err := e.Try(acp.AgentMethodSessionList, `{"archived":"some"}`)
 	require.ErrorContains(t, err, "exclude, include or only")
 	for _, method := range []string{"session/archive", "session/unarchive"} {
-		_, err := e.try(method, `{"sessionId":"fedcba98-89ab-4def-8123-456789abcdef"}`)
+		_, err := e.Try(method, `{"sessionId":"fedcba98-89ab-4def-8123-456789abcdef"}`)
 		require.ErrorContains(t, err, "there is no session", method)
 	}
 
-	e.call("session/archive", this)
+	e.Call("session/archive", this)
 	old := serve(t, s.options())
-	old.initialize(`{}`)
-	got := old.call(acp.AgentMethodSessionList, `{}`)
+	old.Initialize(`{}`)
+	got := old.Call(acp.AgentMethodSessionList, `{}`)
 	require.Len(t, got.Get("sessions").Array(), 1, "who cannot ask for it has it in the list")
 	require.NotContains(t, got.Raw, "archived")
 }
@@ -149,7 +149,7 @@ func TestPlansOfATranscript(t *testing.T) {
 			s := save(t, ct.Script{}, lines...)
 			e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, caps)
 			var got []string
-			for _, u := range e.updates(reopened) {
+			for _, u := range e.Updates(reopened) {
 				if u.Get("sessionUpdate").Str == "plan_update" {
 					got = append(got, u.Get("plan.content").Str)
 				}
@@ -167,12 +167,12 @@ func TestUnseenPlan(t *testing.T) {
 			t.Parallel()
 			e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. **do** it"}, "", nil))}))
 			e.initializeAs(name, `{}`)
-			s := e.open(t.TempDir())
-			turn := e.prompt(s, "plan")
-			request := e.asked("do")
-			require.Equal(t, !seen, strings.Contains(e.said(s), "1. **do** it"))
-			request.selects("default")
-			turn.ends(acp.StopReasonEndTurn)
+			s := e.Open(t.TempDir())
+			turn := e.Prompt(s, "plan")
+			request := e.Asked("do")
+			require.Equal(t, !seen, strings.Contains(e.Said(s), "1. **do** it"))
+			request.Selects("default")
+			turn.Ends(acp.StopReasonEndTurn)
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -40,9 +39,7 @@ func (c *call) begin() {
 	}
 	c.begun = true
 	ask := c.block.Ask
-	c.e.mu.Lock()
-	mode := c.e.mode
-	c.e.mu.Unlock()
+	mode, _ := c.e.now()
 	if ask == nil || mode == "dontAsk" || (mode == "bypassPermissions" && !ask.Interaction) {
 		return
 	}
@@ -59,9 +56,6 @@ func (c *call) begin() {
 	}
 	if ask.Suggestions != nil {
 		request["permission_suggestions"] = ask.Suggestions
-	}
-	if ask.BlockedPath != "" {
-		request["blocked_path"] = ask.BlockedPath
 	}
 	if ask.Description != "" {
 		request["description"] = ask.Description
@@ -100,16 +94,16 @@ func (c *call) awaitOrWithdraw(ctx context.Context) {
 		return
 	}
 	c.err = errTakenBack
-	c.e.mu.Lock()
-	defer c.e.mu.Unlock()
-	c.e.out.emit(object{"type": "control_cancel_request", "request_id": c.request})
-	c.e.forget(c.request)
+	c.e.alone(func() {
+		c.e.out.emit(object{"type": "control_cancel_request", "request_id": c.request})
+		c.e.forget(c.request)
+	})
 }
 
 // finish does what the permission allows and writes the tool's result.
 func (c *call) finish(ctx context.Context) error {
 	if c.wait == nil {
-		if c.block.Ask != nil && c.e.modeIs("dontAsk") {
+		if mode, _ := c.e.now(); c.block.Ask != nil && mode == "dontAsk" {
 			text := fmt.Sprintf(dontAsk, c.block.Name)
 			c.e.emit(object{"type": "system", "subtype": "permission_denied", "tool_name": c.block.Name, "tool_use_id": c.block.ID, "message": text})
 			c.result(text, true, nil)
@@ -138,9 +132,7 @@ func (c *call) finish(ctx context.Context) error {
 		return c.execute(ctx, json.RawMessage(answer.Get("updatedInput").Raw))
 	case "deny":
 		if answer.Get("interrupt").Bool() {
-			c.e.mu.Lock()
-			c.e.withdraw()
-			c.e.mu.Unlock()
+			c.e.alone(c.e.withdraw)
 			return errDismissed
 		}
 		c.result(answer.Get("message").String(), true, nil)
@@ -243,13 +235,14 @@ func answerText(input json.RawMessage) (string, json.RawMessage, error) {
 // ask sends a control request and returns its id and how to wait for the
 // answer.
 func (e *engine) ask(tool string, request object) (string, func(context.Context) (gjson.Result, error)) {
-	e.mu.Lock()
-	e.request++
-	id := fmt.Sprintf("req-%d-%s", e.request, tool)
+	var id string
 	ch := make(chan gjson.Result, 1)
-	e.replies[id] = ch
-	e.open = append(e.open, id)
-	e.mu.Unlock()
+	e.alone(func() {
+		e.request++
+		id = fmt.Sprintf("req-%d-%s", e.request, tool)
+		e.replies[id] = ch
+		e.open = append(e.open, id)
+	})
 	e.out.emit(object{"type": "control_request", "request_id": id, "request": request})
 	return id, func(ctx context.Context) (gjson.Result, error) {
 		select {
@@ -263,9 +256,7 @@ func (e *engine) ask(tool string, request object) (string, func(context.Context)
 		case <-ctx.Done():
 			return gjson.Result{}, errInterrupted
 		case <-e.eof:
-			e.mu.Lock()
-			e.forget(id)
-			e.mu.Unlock()
+			e.alone(func() { e.forget(id) })
 			return gjson.Result{}, errEOF
 		}
 	}
@@ -278,16 +269,4 @@ func toolOf(requestID string) string {
 		return ""
 	}
 	return parts[2]
-}
-
-func (e *engine) modeIs(modes ...string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Contains(modes, e.mode)
-}
-
-func (e *engine) currentModel() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.model
 }

@@ -32,7 +32,7 @@ type engine struct {
 	record *os.File
 	out    output
 
-	mu      sync.Mutex
+	mu      sync.Mutex // taken by alone only; what follows is changed in it
 	mode    string
 	model   string
 	session string
@@ -40,16 +40,30 @@ type engine struct {
 	taken   []string          // ids of those that the turn has taken
 	open    []string          // permission requests without an answer, in order
 	replies map[string]chan gjson.Result
+	request int                     // numbers requests
 	cancel  context.CancelCauseFunc // of the running turn
+
 	eof     chan struct{}
 	deaf    atomic.Bool   // the input was closed
 	tells   atomic.Bool   // what sub-agents say
 	arrived chan struct{} // capacity 1
+	uuid    atomic.Int64  // numbers messages
 
-	message int // numbers messages, results and uuids
+	message int // numbers those of the model, and results
 	results int
-	uuid    int
-	request int
+}
+
+// alone has the state to itself. What it writes is in the order of what happens.
+func (e *engine) alone(do func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	do()
+}
+
+// now is what the session runs with at the moment.
+func (e *engine) now() (mode, model string) {
+	e.alone(func() { mode, model = e.mode, e.model })
+	return mode, model
 }
 
 func newEngine(dir string, args arguments) *engine {
@@ -81,11 +95,7 @@ func (e *engine) play() int {
 	}
 	go e.read()
 	for {
-		for {
-			prompt, ok := e.next()
-			if !ok {
-				break
-			}
+		for prompt := e.next(); prompt != nil; prompt = e.next() {
 			e.turn(prompt)
 		}
 		select {
@@ -99,19 +109,18 @@ func (e *engine) play() int {
 	}
 }
 
-func (e *engine) next() (json.RawMessage, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.queue) == 0 {
-		return nil, false
-	}
-	prompt := e.queue[0]
-	e.queue = e.queue[1:]
-	e.take(prompt)
-	return prompt, true
+// next is the prompt of the next turn, or nil.
+func (e *engine) next() (prompt json.RawMessage) {
+	e.alone(func() {
+		if len(e.queue) > 0 {
+			prompt, e.queue = e.queue[0], e.queue[1:]
+			e.take(prompt)
+		}
+	})
+	return prompt
 }
 
-// take notes that the turn has a prompt. The lock is held.
+// take notes that the turn has a prompt. It is called alone.
 func (e *engine) take(prompt json.RawMessage) {
 	if id := e.promptID(prompt); id != "" {
 		e.taken = append(e.taken, id)
@@ -127,7 +136,7 @@ func (e *engine) promptID(prompt json.RawMessage) string {
 	return gjson.GetBytes(prompt, "uuid").String()
 }
 
-// promptIs says what became of a prompt. The lock is held.
+// promptIs says what became of a prompt. It is called alone.
 func (e *engine) promptIs(id, state string) {
 	if id != "" {
 		e.out.emit(object{"type": "command_lifecycle", "command_uuid": id, "state": state, "session_id": e.session})
@@ -137,12 +146,12 @@ func (e *engine) promptIs(id, state string) {
 // fold takes the waiting prompts into the running turn, as the CLI does
 // between tool calls and the next message.
 func (e *engine) fold() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, prompt := range e.queue {
-		e.take(prompt)
-	}
-	e.queue = nil
+	e.alone(func() {
+		for _, prompt := range e.queue {
+			e.take(prompt)
+		}
+		e.queue = nil
+	})
 }
 
 func (e *engine) read() {
@@ -189,34 +198,32 @@ func (e *engine) receive(line json.RawMessage) {
 	m := gjson.ParseBytes(line)
 	switch m.Get("type").String() {
 	case "user":
-		e.mu.Lock()
-		if bad := e.script.Refuse; bad != "" && strings.Contains(m.Get("message.content").Raw, bad) {
-			e.promptIs(e.promptID(line), "refused")
-			e.mu.Unlock()
-			return
-		}
-		e.queue = append(e.queue, line)
-		e.promptIs(e.promptID(line), "queued")
-		e.mu.Unlock()
+		e.alone(func() {
+			if bad := e.script.Refuse; bad != "" && strings.Contains(m.Get("message.content").Raw, bad) {
+				e.promptIs(e.promptID(line), "refused")
+				return
+			}
+			e.queue = append(e.queue, line)
+			e.promptIs(e.promptID(line), "queued")
+		})
 		select {
 		case e.arrived <- struct{}{}:
 		default:
 		}
 	case "control_response":
-		e.mu.Lock()
 		id := m.Get("response.request_id").String()
-		ch := e.replies[id]
-		e.forget(id)
-		e.mu.Unlock()
-		if ch != nil { // else a late answer: nobody cares
-			ch <- m.Get("response")
-		}
+		e.alone(func() {
+			if ch := e.replies[id]; ch != nil { // else a late answer: nobody cares
+				ch <- m.Get("response")
+			}
+			e.forget(id)
+		})
 	case "control_request":
 		e.control(m.Get("request_id").String(), m.Get("request"))
 	}
 }
 
-// forget is called with the lock held.
+// forget is called alone.
 func (e *engine) forget(id string) {
 	delete(e.replies, id)
 	e.open = slices.DeleteFunc(e.open, func(s string) bool { return s == id })
@@ -250,9 +257,7 @@ func (e *engine) control(id string, r gjson.Result) {
 		if known, ok := map[string]string{"default": "claude-opus-5-5", "opus": "claude-opus-5-5", "sonnet": "claude-sonnet-5-5", "haiku": "claude-haiku-5-5"}[model]; ok {
 			model = known
 		}
-		e.mu.Lock()
-		e.model = model
-		e.mu.Unlock()
+		e.alone(func() { e.model = model })
 		e.respond(id, object{"model": model})
 	default:
 		e.refuse(id, "Unsupported control request subtype: "+subtype, "unsupported_request")
@@ -262,22 +267,22 @@ func (e *engine) control(id string, r gjson.Result) {
 // interrupt withdraws what is open, replies, and ends the turn, in the order
 // of the real CLI. Without an id it came by a signal.
 func (e *engine) interrupt(id string, all bool) {
-	e.mu.Lock()
-	cancel := e.cancel
-	if cancel != nil {
-		e.withdraw()
-	}
-	if all && !e.script.Old {
-		for _, prompt := range e.queue {
-			e.promptIs(e.promptID(prompt), "cancelled")
-		}
-		e.queue = nil
-	}
+	var cancel context.CancelCauseFunc
 	queued := []string{}
-	for _, prompt := range e.queue {
-		queued = append(queued, e.promptID(prompt))
-	}
-	e.mu.Unlock()
+	e.alone(func() {
+		if cancel = e.cancel; cancel != nil {
+			e.withdraw()
+		}
+		if all && !e.script.Old {
+			for _, prompt := range e.queue {
+				e.promptIs(e.promptID(prompt), "cancelled")
+			}
+			e.queue = nil
+		}
+		for _, prompt := range e.queue {
+			queued = append(queued, e.promptID(prompt))
+		}
+	})
 	if id != "" {
 		e.respond(id, object{"still_queued": queued})
 	}
@@ -286,7 +291,7 @@ func (e *engine) interrupt(id string, all bool) {
 	}
 }
 
-// withdraw is called with the lock held.
+// withdraw is called alone.
 func (e *engine) withdraw() {
 	for _, req := range slices.Clone(e.open) {
 		e.out.emit(object{"type": "control_cancel_request", "request_id": req})
@@ -295,9 +300,7 @@ func (e *engine) withdraw() {
 }
 
 func (e *engine) setMode(mode string) {
-	e.mu.Lock()
-	e.mode = mode
-	e.mu.Unlock()
+	e.alone(func() { e.mode = mode })
 	e.emit(object{"type": "system", "subtype": "status", "status": nil, "permissionMode": mode})
 }
 

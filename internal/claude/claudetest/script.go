@@ -89,7 +89,6 @@ type Block struct {
 type Ask struct {
 	Suggestions json.RawMessage `json:",omitempty"`
 	Interaction bool            `json:",omitempty"` // requires_user_interaction
-	BlockedPath string          `json:",omitempty"`
 	Description string          `json:",omitempty"`
 	// Input replaces the tool's own input in the request.
 	Input json.RawMessage `json:",omitempty"`
@@ -130,14 +129,6 @@ func ThinkingBlock(chunks ...string) Block { return Block{Type: "thinking", Chun
 
 // Burst is a message of n text deltas "0 ", "1 ", … as fast as can be.
 func Burst(n int) Step { return Message(Block{Type: "text", Repeat: n}) }
-
-// Padded is Burst of larger deltas: pad is behind each number.
-func Padded(n int, pad string) Step { return Message(Block{Type: "text", Repeat: n, Pad: pad}) }
-
-// Steady is Burst at a rate.
-func Steady(n, perSecond int) Step {
-	return Message(Block{Type: "text", Repeat: n, Every: time.Second / time.Duration(perSecond)})
-}
 
 // Tool is a tool call that runs without being asked for.
 func Tool(id, name string, input any, output string) Block {
@@ -225,13 +216,6 @@ func DieBy(signal int, stderr ...string) Step {
 
 // CloseStdout closes the output; the process stays.
 func CloseStdout() Step { return Step{Do: "close_stdout"} }
-
-// CloseStdin closes the input; the process stays. One more line is taken and
-// lost.
-func CloseStdin() Step { return Step{Do: "close_stdin"} }
-
-// Stderr writes lines to stderr.
-func Stderr(lines ...string) Step { return Step{Do: "stderr", Lines: lines} }
 
 // Raw writes lines as they are: garbage, or messages of unknown types.
 func Raw(lines ...string) Step { return Step{Do: "raw", Lines: lines} }

@@ -25,14 +25,10 @@ func (e *engine) turn(prompt json.RawMessage) {
 // that no prompt started.
 func (e *engine) runTurn(steps []Step, result *Result, origin object) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	e.mu.Lock()
-	e.cancel = cancel
-	e.mu.Unlock()
+	e.alone(func() { e.cancel = cancel })
 	e.emit(e.initMessage())
 	err := e.steps(ctx, steps, "")
-	e.mu.Lock()
-	e.cancel = nil // from here on an interrupt finds nothing to end
-	e.mu.Unlock()
+	e.alone(func() { e.cancel = nil }) // from here on an interrupt finds nothing to end
 	if err == nil {
 		err = context.Cause(ctx)
 	}
@@ -79,10 +75,6 @@ func (e *engine) step(ctx context.Context, s Step, parent string) error {
 		die(s)
 	case "close_stdout":
 		e.out.close()
-	case "close_stdin":
-		e.deafen()
-	case "stderr":
-		fmt.Fprintln(os.Stderr, strings.Join(s.Lines, "\n"))
 	case "raw":
 		for _, l := range s.Lines {
 			e.out.line([]byte(l))

@@ -40,36 +40,33 @@ func (o *output) emit(m object) {
 	o.line(append(line, text[1:]...))
 }
 
-func (o *output) line(line []byte) {
+// alone has the output to itself, and flushes what is not held behind it.
+func (o *output) alone(do func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.w == nil {
 		o.w = bufio.NewWriterSize(os.Stdout, 64<<10)
 	}
-	_, _ = o.w.Write(line)
-	_ = o.w.WriteByte('\n')
+	do()
 	if !o.held {
 		_ = o.w.Flush()
 	}
 }
 
-func (o *output) hold(held bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.held = held
-	if !held && o.w != nil {
-		_ = o.w.Flush()
-	}
+func (o *output) line(line []byte) {
+	o.alone(func() {
+		_, _ = o.w.Write(line)
+		_ = o.w.WriteByte('\n')
+	})
 }
+
+func (o *output) hold(held bool) { o.alone(func() { o.held = held }) }
 
 func (o *output) close() { _ = os.Stdout.Close() }
 
 // emit writes a message of the session.
 func (e *engine) emit(m object) {
-	e.mu.Lock()
-	e.uuid++
-	m["uuid"] = fmt.Sprintf("00000000-0000-4000-8000-%012d", e.uuid)
-	e.mu.Unlock()
+	m["uuid"] = fmt.Sprintf("00000000-0000-4000-8000-%012d", e.uuid.Add(1))
 	m["session_id"] = e.session
 	e.out.emit(m)
 }
@@ -121,8 +118,9 @@ func (m *message) body(content ...any) object {
 	if content[0] == nil {
 		content = []any{}
 	}
+	_, model := m.e.now()
 	return object{
-		"id": m.id, "type": "message", "role": "assistant", "model": m.e.currentModel(), "content": content,
+		"id": m.id, "type": "message", "role": "assistant", "model": model, "content": content,
 		"stop_reason": nil, "stop_sequence": nil, "usage": usage(1),
 	}
 }
@@ -200,12 +198,8 @@ func (m *message) repeated(index int, b Block, said *strings.Builder) func(i int
 	return func(i int) {
 		number := strconv.Itoa(i) + " "
 		said.WriteString(number + b.Pad)
-		m.e.mu.Lock()
-		m.e.uuid++
-		uuid := m.e.uuid
-		m.e.mu.Unlock()
 		line = append(append(line[:0], head...), number...)
-		line = fmt.Appendf(append(line, tail...), `%012d"}`, uuid)
+		line = fmt.Appendf(append(line, tail...), `%012d"}`, m.e.uuid.Add(1))
 		m.e.out.line(line)
 	}
 }
@@ -246,10 +240,11 @@ func (e *engine) syntheticMessage(r *Result) {
 }
 
 func (e *engine) result(r *Result, origin object) {
+	_, model := e.now()
 	m := object{
 		"type": "result", "subtype": r.Subtype, "is_error": r.IsError, "stop_reason": nil, "num_turns": 1,
 		"duration_ms": 1, "duration_api_ms": 1, "total_cost_usd": 0.001, "usage": usage(7), "permission_denials": []any{},
-		"modelUsage":   object{e.currentModel(): object{"inputTokens": 10, "outputTokens": 7, "contextWindow": 1000000}},
+		"modelUsage":   object{model: object{"inputTokens": 10, "outputTokens": 7, "contextWindow": 1000000}},
 		"result_index": e.results, "queued_turn_count": 0,
 	}
 	e.results++
@@ -272,10 +267,8 @@ func (e *engine) result(r *Result, origin object) {
 	if origin != nil {
 		m["origin"] = origin
 	}
-	e.mu.Lock()
-	taken := e.taken
-	e.taken = nil
-	e.mu.Unlock()
+	var taken []string
+	e.alone(func() { taken, e.taken = e.taken, nil })
 	if len(taken) > 0 {
 		m["user_message_uuid"], m["user_message_uuids"] = taken[0], taken
 	}
@@ -284,11 +277,11 @@ func (e *engine) result(r *Result, origin object) {
 	if strings.HasPrefix(r.TerminalReason, "aborted") {
 		state = "cancelled"
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, id := range taken {
-		e.promptIs(id, state)
-	}
+	e.alone(func() {
+		for _, id := range taken {
+			e.promptIs(id, state)
+		}
+	})
 }
 
 func usage(output int) object {

@@ -1,7 +1,7 @@
 package hook
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
 // Dialect is the name of what hooks ask, where calls of many agents are kept.
@@ -81,11 +82,9 @@ func (e Event) subAgent() convert.SubAgent {
 // ofTool asks for a permission, or what becomes of a plan.
 func (a *Asking) ofTool() error {
 	e := a.event
-	var b bytes.Buffer
-	if json.Indent(&b, e.Input, "", "  ") != nil || b.Len() > maxDetail {
+	if a.Detail = clean.Indented(e.Input); !clean.ValidJSON(e.Input) || len(a.Detail) > maxDetail {
 		return fmt.Errorf("%w: it is longer than %d bytes", ErrNotHere, maxDetail)
 	}
-	a.Detail = b.String()
 	q := convert.Question{Text: display.ToolInfo(display.Tool{Name: e.Tool, Input: e.Input}, e.Dir).Title, Closed: true}
 	if e.Tool == planTool {
 		plan := gjson.GetBytes(e.Input, "plan")
@@ -146,27 +145,14 @@ func (a Asking) Reply(o convert.Outcome) (json.RawMessage, error) {
 
 // decide is what becomes of a permission.
 func (a Asking) decide(o convert.Outcome) (json.RawMessage, error) {
-	if len(o.Answers) != 1 || len(o.Answers[0].Selected) != 1 || o.Answers[0].Text != "" {
-		return nil, errors.New("a permission takes one of its options, and a note beside it")
+	i, words, err := about.Tool{Picks: a.Picks}.Picked(a.Call.Questions[0].Options, o.Answers)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.choices[i].deny:
+		return denied(cmp.Or(words, a.choices[i].message)), nil
 	}
-	note := strings.TrimSpace(o.Answers[0].Note)
-	for _, c := range a.choices {
-		if c.label != o.Answers[0].Selected[0] {
-			continue
-		}
-		switch {
-		case c.deny && note != "":
-			return denied(note), nil
-		case c.deny:
-			return denied(c.message), nil
-		case c.edited && note == "":
-			return nil, errors.New("write the whole plan as you want it into the note")
-		case !c.edited && note != "":
-			return nil, errors.New("Claude Code takes no words along with a permission: leave them out, or reject with them as the reason")
-		}
-		return decided(a.allow(c, note)), nil
-	}
-	return nil, errors.New("this option was not offered")
+	return decided(a.allow(a.choices[i], words)), nil
 }
 
 // allow is a yes. Claude Code passes over one for a plan without its input.

@@ -3,7 +3,7 @@ package hook
 import (
 	"encoding/json"
 
-	"github.com/acp-bridge/acp-bridge/internal/claude/grant"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
 // choice is an option of a permission and what it does.
@@ -21,7 +21,7 @@ func (c choice) kind() string {
 	case c.deny:
 		return "reject_once"
 	case c.edited:
-		return "allow_edited"
+		return about.Edited
 	case len(c.updates) > 0:
 		return "allow_always"
 	}
@@ -31,17 +31,18 @@ func (c choice) kind() string {
 // choicesFor are what a person can say to a tool.
 func choicesFor(suggestions json.RawMessage) []choice {
 	choices := []choice{{label: "Allow"}}
-	for _, g := range grant.Read(suggestions) {
+	for _, g := range Grants(suggestions) {
 		choices = append(choices, choice{label: g.Name, updates: g.Updates})
 	}
 	return append(choices, choice{label: "Reject", about: "a note is sent to Claude as the reason", deny: true, message: "The user rejected this tool use"})
 }
 
-// planChoices are what a person can say to a plan; one without text has nothing to edit.
+// planChoices are what a person can say to a plan, the narrowest yes first; one without text
+// has nothing to edit.
 func planChoices(text bool) []choice {
 	choices := []choice{
-		{label: "Yes, and accept all edits", updates: []string{`{"type":"setMode","mode":"acceptEdits","destination":"session"}`}},
 		{label: "Yes, and ask before edits"},
+		{label: "Yes, and accept all edits", updates: []string{`{"type":"setMode","mode":"acceptEdits","destination":"session"}`}},
 	}
 	if text {
 		choices = append(choices, choice{label: "Yes, but with the plan in the note", about: "write the whole plan as you want it", edited: true})

@@ -54,6 +54,7 @@ type Ending struct {
 //	| SubagentStop of its agent             | over               | nothing                        |
 //	| SessionEnd                            | over               | nothing                        |
 //	| AnsweredThere, by the same program    | answered elsewhere | nothing                        |
+//	| TakenBack, by the same program        | over               | nothing                        |
 //	| anything else                         | nothing            | nothing                        |
 //
 // The main thread's turn ends, and a prompt comes by itself, while a sub-agent still
@@ -85,8 +86,12 @@ func (e Event) Ends(h Held) Ending {
 		}
 	case SessionEnd:
 		return over(h, "its session has ended")
-	case AnsweredThere:
-		if err == nil && h.Reply == nil && e.Held != "" && e.Held == asked.Held {
+	case AnsweredThere, TakenBack:
+		switch {
+		case err != nil || h.Reply != nil || e.Held == "" || e.Held != asked.Held:
+		case e.Name == TakenBack:
+			return over(h, "it was dismissed in the terminal, or Claude Code has ended")
+		default:
 			return Ending{What: Answered, Why: "it was allowed in the terminal, and runs already"}
 		}
 	}

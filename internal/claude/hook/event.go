@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -28,6 +29,9 @@ const (
 	// AnsweredThere is our own: the dialog of a request that a program holds is gone from the
 	// terminal, and the tool runs.
 	AnsweredThere = "AcpBridgeAnswered"
+	// TakenBack is our own, too: Claude Code has ended the program that holds a request, or
+	// has ended itself.
+	TakenBack = "AcpBridgeTakenBack"
 )
 
 // Event is what a hook says. Nothing in it is to be trusted but that it came with a
@@ -66,6 +70,9 @@ type Event struct {
 // ErrEvent means that something is no event of a hook.
 var ErrEvent = errors.New("expected an event of a Claude Code hook: hook_event_name and session_id")
 
+// maxName bounds the names of tools, and ids.
+const maxName = 512
+
 // isName reports whether a name has so many letters, digits and dashes. A session's
 // becomes the name of a conversation.
 func isName(s string, least, most int) bool {
@@ -87,7 +94,7 @@ func Parse(data []byte) (Event, error) {
 	var e Event
 	root.ForEach(func(key, v gjson.Result) bool {
 		if to := e.text(key.Str); to != nil && v.Type == gjson.String {
-			*to = v.Str
+			*to = strings.Clone(v.Str) // or whoever keeps it keeps all of the event
 			return true
 		}
 		switch key.Str {
@@ -110,6 +117,9 @@ func Parse(data []byte) (Event, error) {
 	})
 	if !isName(e.Name, 1, 40) || !isName(e.Session, 8, 64) {
 		return Event{}, ErrEvent
+	}
+	if max(len(e.Agent), len(e.Process), len(e.Tool), len(e.ToolUse)) > maxName { // they are remembered
+		return Event{}, fmt.Errorf("%w, and names and ids of at most %d bytes", ErrEvent, maxName)
 	}
 	return e, nil
 }
@@ -183,9 +193,14 @@ func (e Event) Apart(o Event) bool {
 	return e.Process != "" && o.Process != "" && e.Process != o.Process
 }
 
-// AnsweredIn is the event that tells that a request was answered in the terminal.
-func AnsweredIn(session, name string) []byte {
-	return clean.JSON(map[string]string{"hook_event_name": AnsweredThere, "session_id": session, heldMember: name})
+// AnsweredIn is the event that tells that a request was answered in the terminal, and
+// TakenBackIn that Claude Code has taken it back.
+func AnsweredIn(session, name string) []byte { return ownEvent(AnsweredThere, session, name) }
+
+func TakenBackIn(session, name string) []byte { return ownEvent(TakenBack, session, name) }
+
+func ownEvent(event, session, name string) []byte {
+	return clean.JSON(map[string]string{"hook_event_name": event, "session_id": session, heldMember: name})
 }
 
 func object(v gjson.Result) json.RawMessage {

@@ -81,7 +81,6 @@ func TestFind(t *testing.T) {
 		got, err := transcript.Find(s.config, c.id, c.cwd)
 		require.NoError(t, err)
 		require.Equal(t, c.want, got)
-		require.True(t, transcript.Exists(s.config, c.id, c.cwd))
 	}
 	_, err := transcript.Find(s.config, id(3), "/one")
 	require.ErrorIs(t, err, os.ErrNotExist)
@@ -89,7 +88,8 @@ func TestFind(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = transcript.Find("", id(1), "/one")
 	require.Error(t, err)
-	require.False(t, transcript.Exists(s.config, id(3), ""))
+	_, err = transcript.Find(s.config, id(3), "")
+	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // TestLongPath finds sessions of a long path whose folder another version of

@@ -66,12 +66,6 @@ func Find(configDir, id, cwd string) (string, error) {
 	return "", fmt.Errorf("transcript: session %s: %w", id, fs.ErrNotExist)
 }
 
-// Exists reports whether there is a file of that session.
-func Exists(configDir, id, cwd string) bool {
-	_, err := Find(configDir, id, cwd)
-	return err == nil
-}
-
 // regular reports whether path is a file with something in it. A link or a
 // pipe is not opened: it may lead anywhere or never end.
 func regular(path string) bool {

@@ -87,6 +87,7 @@ func List(ctx context.Context, opts Options) (page []Info, next string, err erro
 			return nil, "", err
 		}
 		info, ok := p.peek(f.path)
+		info.ID, info.Path, info.Updated = f.id, f.path, f.updated
 		if !ok || opts.Cwd != "" && !belongs(info.Cwd, opts.Cwd, f.strict) || opts.Leave != nil && opts.Leave(info) {
 			continue
 		}
@@ -94,7 +95,6 @@ func List(ctx context.Context, opts Options) (page []Info, next string, err erro
 			last := page[limit-1]
 			return page, cursor(last.Updated, last.ID), nil
 		}
-		info.ID, info.Path, info.Updated = f.id, f.path, f.updated
 		page = append(page, info)
 	}
 	return page, "", nil

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -76,7 +77,7 @@ func (p *peeker) peek(path string) (Info, bool) {
 		return Info{}, false
 	}
 	return Info{
-		Cwd:      first(tail.relocated, head.relocated, head.cwd, tail.cwd),
+		Cwd:      cmp.Or(tail.relocated, head.relocated, head.cwd, tail.cwd),
 		Title:    title(path, head, tail),
 		Archived: archived,
 		Created:  head.created,
@@ -100,7 +101,7 @@ const Untitled = "Untitled"
 func title(path string, head, tail clues) string {
 	custom := tail.custom
 	if custom == "" {
-		custom = first(sideTitle(path), head.custom)
+		custom = cmp.Or(sideTitle(path), head.custom)
 	}
 	for _, t := range []string{custom, tail.ai, head.ai, tail.summary, head.summary, head.first, tail.last, head.last, tail.first, head.media, tail.media} {
 		if t = shown(t); t != "" {
@@ -129,15 +130,6 @@ func sideTitle(path string) string {
 		return ""
 	}
 	return gjson.GetBytes(raw, "customTitle").String()
-}
-
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // lines reads the lines of one end. If the last one is cut off, what it tells
@@ -171,7 +163,7 @@ func (c *clues) lines(data []byte, cut bool) {
 		case "summary":
 			c.summary = text("summary")
 		case "last-prompt":
-			c.last = first(text("lastPrompt"), c.last)
+			c.last = cmp.Or(text("lastPrompt"), c.last)
 		case "relocated":
 			c.relocated = text("relocatedCwd")
 		}

@@ -26,9 +26,12 @@ const (
 	// tell which.
 	Rejected
 	// Refused: the CLI refused the call, or somebody did on behalf of it, and the
-	// agent may have gone on since. That is also what becomes of a question when the
-	// program is killed that was to ask it.
+	// agent may have gone on since. With older CLIs that is also what becomes of a
+	// question when the program is killed that was to ask it.
 	Refused
+	// Abandoned: the program was killed that was to ask it, and the agent may have gone
+	// on since.
+	Abandoned
 )
 
 // Question is a question call that got no answer.
@@ -41,8 +44,8 @@ type Question struct {
 }
 
 // Questions returns the questions since the last prompt that nobody answered. After
-// them nothing was said, but for those that were refused. The CLI writes with a
-// delay, so a question that was open for less than a second or two when the
+// them nothing was said, but for those that were refused or abandoned. The CLI writes
+// with a delay, so a question that was open for less than a second or two when the
 // CLI was killed may be missing.
 func (t *Transcript) Questions() []Question {
 	var open []Question
@@ -72,6 +75,9 @@ func (t *Transcript) Questions() []Question {
 				return open
 			case ToolResult:
 				results[e.ToolUseID] = line.denial
+				if line.unanswered {
+					results[e.ToolUseID] = abandoned
+				}
 			}
 		}
 	}
@@ -89,7 +95,7 @@ func (t *Transcript) firstQuestion() int {
 }
 
 // asked are the unanswered question calls of a line. If it does not belong to what the
-// conversation ends with, these are the ones that were refused.
+// conversation ends with, these are the ones that the agent can have gone on without.
 func asked(line row, results map[string]string, ends bool) (open []Question) {
 	for _, b := range blocks(line.content) {
 		id := b.Get("id").String()
@@ -107,12 +113,15 @@ func asked(line row, results map[string]string, ends bool) (open []Question) {
 				how = Refused
 			}
 		}
-		if ends || how == Refused {
+		if ends || how == Refused || how == Abandoned {
 			open = append(open, Question{ToolUseID: id, Input: json.RawMessage(b.Get("input").Raw), How: how, Time: line.time()})
 		}
 	}
 	return open
 }
 
+// abandoned stands for what the CLI says of a call beside those words.
+const abandoned = "unanswered"
+
 // endings are the CLI's words for how a call ended without an answer.
-var endings = map[string]Ending{"interrupted": Lost, "user-rejected": Rejected}
+var endings = map[string]Ending{"interrupted": Lost, "user-rejected": Rejected, abandoned: Abandoned}

@@ -62,24 +62,6 @@ func (t *Transcript) Entries(ctx context.Context) iter.Seq2[Entry, error] {
 	}
 }
 
-// Read opens a session file, yields its conversation and closes it: Open,
-// Entries and Close in one. An error ends it.
-func Read(ctx context.Context, path string) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		t, err := Open(ctx, path)
-		if err != nil {
-			yield(Entry{}, err)
-			return
-		}
-		defer t.Close()
-		for e, err := range t.Entries(ctx) {
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
-}
-
 // replay is one run over a transcript and those of its sub-agents.
 type replay struct {
 	ctx     context.Context

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,7 +92,7 @@ var kinds = map[transcript.Kind]string{
 
 var endings = map[transcript.Ending]string{
 	transcript.Unanswered: "unanswered", transcript.Lost: "lost", transcript.Rejected: "rejected",
-	transcript.Refused: "refused",
+	transcript.Refused: "refused", transcript.Abandoned: "abandoned",
 }
 
 // describe is a transcript for people: a line for each entry, sub-agents
@@ -162,37 +161,16 @@ func check(t require.TestingT, e transcript.Entry) {
 	}
 }
 
-func TestHugeLines(t *testing.T) {
+// A line that no message can be is passed over: here it is a hole in the file.
+func TestOverlongLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), id(1)+".jsonl")
-	f, err := os.Create(path)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Truncate(path, 40<<20))
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
-	fmt.Fprintln(f, `{"type":"user","uuid":"u1","parentUuid":null,"message":{"content":"one"}}`)
-	fmt.Fprintf(f, `{"type":"assistant","uuid":"a1","parentUuid":"u1","message":{"content":[{"type":"text","text":"`)
-	_, err = io.CopyN(f, endless('x'), 40<<20)
-	require.NoError(t, err)
-	fmt.Fprintln(f, `"}]}}`)
-	fmt.Fprintf(f, `{"type":"assistant","uuid":"a2","parentUuid":"a1","message":{"content":[{"type":"text","text":"%s"}]}}`, strings.Repeat("y", 3<<20))
-	fmt.Fprintln(f)
-	fmt.Fprintln(f, `{"type":"user","uuid":"u2","parentUuid":"a2","message":{"content":"two"}}`)
+	fmt.Fprintln(f, "\n"+prompt("/one", "hi"))
 	require.NoError(t, f.Close())
-
-	tr := open(t, path)
-	require.Equal(t, transcript.Skipped{TooLong: 1}, tr.Skipped())
-	var sizes []int
-	for e, err := range tr.Entries(t.Context()) {
-		require.NoError(t, err)
-		sizes = append(sizes, len(field(e.Message, "message.content.0.text").String()))
-	}
-	require.Equal(t, []int{3, 3 << 20, 3}, sizes)
-}
-
-type endless byte
-
-func (e endless) Read(b []byte) (int, error) {
-	for i := range b {
-		b[i] = byte(e)
-	}
-	return len(b), nil
+	require.Equal(t, "prompt \"hi\"\npassed over: 0 damaged, 1 too long, 0 other\n", describe(t, path))
 }
 
 func TestNothingToRead(t *testing.T) {
@@ -209,17 +187,16 @@ func TestNothingToRead(t *testing.T) {
 	require.NoError(t, os.Symlink(empty, link))
 	_, err = transcript.Open(t.Context(), link)
 	require.ErrorContains(t, err, "not a regular file")
-
-	for _, err := range transcript.Read(t.Context(), link) {
-		require.ErrorContains(t, err, "not a regular file")
-	}
 }
 
-func TestReadStops(t *testing.T) {
+func TestEntriesStop(t *testing.T) {
 	path := filepath.Join(t.TempDir(), id(1)+".jsonl")
 	writeTurns(t, path, 50, 100)
+	tr, err := transcript.Open(t.Context(), path)
+	require.NoError(t, err)
+	defer tr.Close()
 	n := 0
-	for _, err := range transcript.Read(t.Context(), path) {
+	for _, err := range tr.Entries(t.Context()) {
 		require.NoError(t, err)
 		if n++; n == 3 {
 			break
@@ -231,7 +208,7 @@ func TestReadStops(t *testing.T) {
 	defer cancel()
 	n = 0
 	var last error
-	for _, err := range transcript.Read(ctx, path) {
+	for _, err := range tr.Entries(ctx) {
 		last = err
 		n++
 		cancel()
@@ -286,3 +263,49 @@ func writeTurns(t testing.TB, path string, n, size int) {
 }
 
 func field(m claude.Message, path string) gjson.Result { return gjson.GetBytes(m.Raw, path) }
+
+// FuzzRead replays and lists whatever a file may hold. The same bytes are the
+// file of a sub-agent too.
+func FuzzRead(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(f, err)
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		require.NoError(f, err)
+		for _, part := range archive.Files {
+			f.Add(part.Data)
+		}
+	}
+	config := f.TempDir()
+	dir := filepath.Join(config, "projects", "-one")
+	path := filepath.Join(dir, id(1)+".jsonl")
+	agents := filepath.Join(dir, id(1), "subagents")
+	require.NoError(f, os.MkdirAll(agents, 0o700))
+	for name, data := range map[string]string{
+		filepath.Join(agents, "agent-a.meta.json"): `{"toolUseId":"toolu_a"}`,
+		filepath.Join(agents, "agent-b.meta.json"): `{"toolUseId":"toolu_1"}`,
+	} {
+		require.NoError(f, os.WriteFile(name, []byte(data), 0o600))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, name := range []string{path, filepath.Join(agents, "agent-a.jsonl"), filepath.Join(agents, "agent-b.jsonl")} {
+			require.NoError(t, os.WriteFile(name, data, 0o600))
+		}
+		tr, err := transcript.Open(t.Context(), path)
+		require.NoError(t, err)
+		defer tr.Close()
+		for e, err := range tr.Entries(t.Context()) {
+			require.NoError(t, err)
+			check(t, e)
+		}
+		for _, q := range tr.Questions() {
+			require.NotEmpty(t, q.ToolUseID)
+		}
+		page, _, err := transcript.List(t.Context(), transcript.Options{ConfigDir: config})
+		require.NoError(t, err)
+		for _, info := range page {
+			require.NotEmpty(t, info.Title)
+			require.NotContains(t, info.Title, "\n")
+		}
+	})
+}

@@ -21,6 +21,7 @@ type row struct {
 	origin     gjson.Result
 	subtype    string
 	denial     string
+	unanswered bool // nobody was there to say whether the call may run
 	cwd        string
 	hidden     bool // the CLI's own
 	failed     bool
@@ -62,6 +63,8 @@ func parseRow(line gjson.Result) row {
 			r.subtype = v.Str
 		case "toolDenialKind":
 			r.denial = v.Str
+		case "toolDenialUnanswered":
+			r.unanswered = v.Str != ""
 		case "cwd":
 			r.cwd = v.Str
 		case "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly":

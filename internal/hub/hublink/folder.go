@@ -25,13 +25,29 @@ func DataDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "acp-bridge", "hub"), err
 }
 
-// TokenName is the file in a hub's folder that holds its owner's token.
-const TokenName = "token"
+// Files in a hub's folder: its owner's token, what it says of itself when it is started,
+// and what it locks while it runs.
+const (
+	TokenName   = "token"
+	AddressName = "address"
+	LockName    = "lock"
+)
+
+// LocalAddress is where the hub of this user on this machine was last started, or where
+// one listens unless it is told otherwise.
+func LocalAddress() string {
+	if dir, err := DataDir(); err == nil {
+		data, _ := os.ReadFile(filepath.Join(dir, AddressName))
+		if first, _, ok := strings.Cut(string(data), "\n"); ok {
+			return first
+		}
+	}
+	return "http://127.0.0.1:7717"
+}
 
 // Token finds the token for a hub: in a file if one is named, in
 // ACP_BRIDGE_HUB_TOKEN, or in the folder of a hub of this user, if the address
-// is one of this machine. That one goes to no other machine, and to nobody who has
-// not proven to be this hub: see [Prove].
+// is one of this machine. That one goes to no other machine.
 func Token(hub *url.URL, file string) (string, error) {
 	local := file == ""
 	if local {

@@ -1,19 +1,14 @@
 package hublink
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
-	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -22,8 +17,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
-	"github.com/acp-bridge/acp-bridge/internal/grace"
 	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Options say where the hub is. Without a URL nothing works; the rest may be
@@ -35,10 +30,6 @@ type Options struct {
 	// Token returns the credential. It is called for every request: the hub may
 	// be started, and its token made, after this process.
 	Token func() (string, error)
-	// Prove has the hub prove that it has the token before it gets it, or the one of
-	// Proof, if that is not nil.
-	Prove bool
-	Proof func() (string, error)
 	// Group is whose questions they are; empty is the first group of the
 	// credential.
 	Group string
@@ -70,9 +61,9 @@ type Link struct {
 	opts    Options
 	log     *slog.Logger
 	desk    *desk.Desk
-	client  *http.Client
+	caller  *Caller
 	machine string
-	nonce   string // of this process, for ids that mean nothing elsewhere
+	nonce   string // of this process
 	ctx     context.Context
 	cancel  context.CancelFunc
 	unwatch []func()
@@ -83,9 +74,6 @@ type Link struct {
 	// delivered are, by the desk's revision, the questions whose outcome came from the
 	// hub and was not used for sure yet, or is about to come.
 	delivered map[uint64]*question
-	// spent counts, by the id at the hub, the questions that had their outcome:
-	// the same id once more is another question.
-	spent map[callName]int
 	// left are questions that nobody asks any more and that stay open at the hub,
 	// the oldest first.
 	left []left
@@ -96,8 +84,6 @@ type Link struct {
 	// told gets one when what happened on the desk before Close is known.
 	told chan struct{}
 }
-
-type callName struct{ session, id string }
 
 type state int
 
@@ -111,7 +97,7 @@ const (
 
 // Start begins to put what is on the desk to the hub.
 func Start(d *desk.Desk, o Options) *Link {
-	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[uint64]*question{}, spent: map[callName]int{}, last: map[string]*question{}, told: make(chan struct{}, 1)}
+	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[uint64]*question{}, last: map[string]*question{}, told: make(chan struct{}, 1)}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -119,21 +105,7 @@ func Start(d *desk.Desk, o Options) *Link {
 		l.opts.Wait = 25 * time.Second
 	}
 	l.machine, _ = os.Hostname()
-	base := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
-		DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
-	}
-	if o.Prove {
-		proof := o.Token
-		if o.Proof != nil {
-			proof = o.Proof
-		}
-		Prove(base, proof)
-	}
-	l.client = &http.Client{
-		Transport:     Transport(base, append([]*url.URL{o.URL}, o.Others...)),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token goes nowhere else
-	}
+	l.caller = NewCaller(append([]*url.URL{o.URL}, o.Others...), o.Token, dialTime)
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.unwatch = []func(){d.Watch(l.changed), d.WatchTurns(l.turned), d.WatchReceipts(l.Received)}
 	return l
@@ -146,7 +118,7 @@ const closeTime = 2 * time.Second
 // that nobody works on with it, if that takes no longer than a moment; what is open
 // there stays open.
 func (l *Link) Close() {
-	limit, stop := grace.Context(context.Background(), closeTime)
+	limit, stop := proc.Context(context.Background(), closeTime)
 	defer stop()
 	l.catchUp(limit)
 	for _, stop := range l.unwatch {
@@ -168,7 +140,7 @@ func (l *Link) Close() {
 		}
 	}
 	l.cancel()
-	l.client.CloseIdleConnections()
+	l.caller.Client.CloseIdleConnections()
 }
 
 // catchUp returns when the link was told what has happened on the desk: a change may be
@@ -192,9 +164,6 @@ func (l *Link) changed(e desk.Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q := l.open[e.Revision]
-	if e.State == desk.Settled && e.Outcome.Status != convert.Disconnected {
-		l.spent[callName{e.Call.Session, e.Call.ID}]++
-	}
 	switch {
 	case e.State == desk.Settled && q != nil:
 		delete(l.open, e.Revision)
@@ -208,13 +177,17 @@ func (l *Link) changed(e desk.Entry) {
 	}
 }
 
-// turned tells the hub that a turn of an agent has ended. One that does not know of
-// turns refuses it, and nobody misses anything here.
+// turned tells the hub that a turn of an agent has ended, or that the user began one. One
+// that does not know of turns refuses it, and nobody misses anything here.
 func (l *Link) turned(t desk.Turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	event := TurnEvent(t.Err != nil, t.Working)
-	if l.closed || event == "" {
+	if t.Prompts > 0 { // what was left in it is past
+		event = TurnPrompted
+		l.left = slices.DeleteFunc(l.left, func(o left) bool { return o.Session == t.Session })
+	}
+	if l.closed || event == "" || event == TurnPrompted && !life.Lasting(t.Session) {
 		return
 	}
 	at := &question{link: l, path: l.pathOf(t.Session), heard: true}
@@ -223,6 +196,9 @@ func (l *Link) turned(t desk.Turn) {
 		told := Turn{Event: event, Agent: cmp.Or(t.Agent, l.opts.Agent), Dir: t.Dir, Text: said.Said}
 		if t.Err != nil {
 			told.Text = about.Redact(t.Err.Error())
+		}
+		if event == TurnPrompted {
+			told = Turn{Event: event, Asker: l.nonce, Prompts: t.Prompts}
 		}
 		at.tell("/turn", told)
 	})
@@ -245,28 +221,24 @@ func (l *Link) begin(e desk.Entry) {
 		q.hear(errors.New("it is not for a hub"))
 		return
 	}
-	asking := Asking{Kind: e.Kind.String(), Agent: cmp.Or(e.Agent, l.opts.Agent), Machine: l.machine, Dir: e.Dir, Detail: detail, About: e.About, Asker: l.nonce, Prompted: e.Prompted, Call: e.Call}
-	asking.Call.ID = l.idOf(e.Call.ID)
-	if n := l.spent[callName{e.Call.Session, e.Call.ID}]; n > 0 {
-		asking.Call.ID = fmt.Sprintf("%s-%s-%d", e.Call.ID, l.nonce, n)
-	}
-	if id := l.claim(e, detail); id != "" { // the session was resumed
-		asking.Call.ID = id
+	asking := Asking{Name: e.Name, Kind: e.Kind.String(), Agent: cmp.Or(e.Agent, l.opts.Agent), Machine: l.machine, Dir: e.Dir, Detail: detail, About: e.About, Asker: l.nonce, Prompts: e.Prompts, Call: e.Call}
+	if name := l.claim(e, detail); name != "" { // the session was resumed
+		asking.Name = name
 	}
 	asking.Call.Input = nil
 	if size := len(clean.JSON(asking)); size > maxBody-maxBranch-about.MaxTold {
-		l.log.Warn("a question is too large for the hub: nobody is asked there", "call", e.Call.ID, "limit", maxBody, "got", size)
+		l.log.Warn("a question is too large for the hub: it is asked here only", "call", e.Call.ID, "limit", maxBody, "got", size)
 		q.hear(errors.New("the question is too large for the hub"))
 		return
 	}
 	q.asking, q.path = asking, l.pathOf(e.Call.Session)
-	q.id = asking.Call.ID
+	q.id = asking.Name
 	l.running.Go(q.run)
 }
 
-// left is a question that stays open at the hub under an id.
+// left is a question that stays open at the hub under its name.
 type left struct {
-	id string
+	name string
 	life.Left
 }
 
@@ -280,19 +252,19 @@ func (l *Link) leave(q *question) {
 	l.left = l.left[max(len(l.left)-maxLeft, 0):]
 }
 
-// claim is the id at the hub of what an item takes over, or empty. mu is held.
+// claim is the name at the hub of what an item takes over, or empty. mu is held.
 func (l *Link) claim(e desk.Entry, detail string) string {
 	there := make([]life.Left, len(l.left))
 	for i, one := range l.left {
 		there[i] = one.Left
 	}
-	i := life.Claim(life.Claimant{Session: e.Call.Session, ID: e.Call.ID, Prompted: e.Prompted, Words: wordsOf(e, detail)}, there)
+	i := life.Claim(life.Claimant{Session: e.Call.Session, ID: e.Call.ID, Prompts: e.Prompts, Words: wordsOf(e, detail)}, there)
 	if i < 0 {
 		return ""
 	}
-	id := l.left[i].id
+	name := l.left[i].name
 	l.left = slices.Delete(l.left, i, i+1)
-	return id
+	return name
 }
 
 func wordsOf(e desk.Entry, detail string) life.Words {
@@ -311,24 +283,8 @@ func detailOf(e desk.Entry) (detail string, ok bool) {
 	if e.Kind != desk.Permission || len(e.Call.Input) == 0 {
 		return "", true
 	}
-	var b bytes.Buffer
-	if json.Indent(&b, e.Call.Input, "", "  ") != nil || b.Len() > maxDetail {
-		return "", false
-	}
-	return b.String(), true
-}
-
-// counted are ids that every process gives again, and those that are not for
-// addresses.
-var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_-]*[0-9]{1,6}|\.\.?)?$`) })
-
-// idOf is the id of a call or a session at the hub. One that is a mere number
-// gets the name of the process: elsewhere it is another question.
-func (l *Link) idOf(id string) string {
-	if counted().MatchString(id) {
-		return id + "-" + l.nonce
-	}
-	return id
+	detail = clean.Indented(e.Call.Input)
+	return detail, clean.ValidJSON(e.Call.Input) && len(detail) <= maxDetail
 }
 
 // pathOf is where a session is at the hub.
@@ -342,7 +298,7 @@ func (l *Link) conversationOf(session string) string {
 	if !life.Lasting(session) {
 		return session + "-" + l.nonce
 	}
-	return l.idOf(session)
+	return session
 }
 
 // is says whether the hub works. It warns when that has changed.
@@ -359,11 +315,11 @@ func (l *Link) is(s state, why string) {
 	switch {
 	case old == s:
 	case s == down:
-		l.log.Warn("the hub cannot be used now: nobody is asked there", "hub", l.opts.URL.Host, "why", why)
-		tell(false, "The hub cannot be used now: questions are asked here only")
+		l.log.Warn(fmt.Sprintf("can't reach the hub at %s: questions are asked here only", l.opts.URL.Host), "why", why)
+		tell(false, "Can't reach the hub: questions are asked here only")
 	case s == barred:
 		tell(false, "This credential may not ask at the hub: questions are asked here only")
-		l.log.Warn("this credential may not ask at the hub: nobody is asked there; acp-bridge-hub device add NAME --can ask makes one that may", "hub", l.opts.URL.Host, "why", why)
+		l.log.Warn("this credential may not ask at the hub: questions are asked here only; acp-bridge-hub device add NAME --can ask makes one that may", "hub", l.opts.URL.Host, "why", why)
 	case old == down || old == barred:
 		l.log.Warn("the hub works again", "hub", l.opts.URL.Host)
 		tell(true, "The hub works again")

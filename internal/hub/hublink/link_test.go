@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -39,6 +40,8 @@ type hubs struct {
 	t       *testing.T
 	url     *url.URL
 	current atomic.Pointer[oneHub]
+	// between, if it is not nil, may reply in the hub's place.
+	between func(w http.ResponseWriter, r *http.Request, body gjson.Result) (replied bool)
 }
 
 type oneHub struct {
@@ -51,11 +54,15 @@ type oneHub struct {
 func newHubs(t *testing.T) *hubs {
 	h := &hubs{t: t}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if one := h.current.Load(); one != nil {
-			one.server.ServeHTTP(w, r)
-			return
+		one := h.current.Load()
+		if one == nil {
+			panic(http.ErrAbortHandler) // nobody there
 		}
-		panic(http.ErrAbortHandler) // nobody there
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if h.between == nil || !h.between(w, r, gjson.ParseBytes(body)) {
+			one.server.ServeHTTP(w, r)
+		}
 	}))
 	t.Cleanup(s.Close)
 	t.Cleanup(h.stop)
@@ -92,6 +99,12 @@ func (h *hubs) link(d *desk.Desk, log io.Writer, token string) *hublink.Link {
 	return l
 }
 
+// linked is a desk with a link to a hub.
+func linked(t *testing.T) (*hubs, *desk.Desk, *hub.Board, *hublink.Link) {
+	h, d := newHubs(t), new(desk.Desk)
+	return h, d, h.start(t.TempDir()), h.link(d, io.Discard, token)
+}
+
 // logs counts what was warned about.
 type logs struct {
 	mu sync.Mutex
@@ -114,11 +127,10 @@ const session = "0199a1b2-0000-7000-8000-00000000abcd"
 
 func ask(t *testing.T, d *desk.Desk, id string) *desk.Ticket {
 	t.Helper()
-	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Dir: "/src", Call: convert.Call{
+	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Dir: "/src", Call: convert.Call{
 		Session: session, ID: id,
 		Questions: []convert.Question{{Text: "Which database?", Header: "DB", Options: []convert.Option{{Label: "PostgreSQL"}, {Label: "SQLite"}}}},
 	}})
-	require.NoError(t, err)
 	t.Cleanup(ticket.Leave)
 	require.NoError(t, ticket.Turn())
 	return ticket
@@ -163,13 +175,11 @@ func answer(b *hub.Board, r *hub.Record, label, by string) error {
 
 func TestTheHubsAnswerSettlesTheDesk(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	h.link(d, io.Discard, token)
+	_, d, board, _ := linked(t)
 	ticket := ask(t, d, "toolu_abc")
 	r := await(t, board, isOpen)
 	require.Equal(t, session, r.Conversation)
-	require.Equal(t, "toolu_abc", r.ID)
+	require.Equal(t, "toolu_abc", r.Call.ID)
 	require.Equal(t, "tester", r.Agent)
 	require.Equal(t, "/src", r.Dir)
 	require.NoError(t, answer(board, r, "SQLite", "phone"))
@@ -188,9 +198,7 @@ func TestTheHubsAnswerSettlesTheDesk(t *testing.T) {
 // the desk is still at telling who was first.
 func TestAReceiptBeforeTheEnd(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	l := h.link(d, io.Discard, token)
+	_, d, board, l := linked(t)
 	release := make(chan struct{})
 	d.Watch(func(e desk.Entry) {
 		if e.State == desk.Settled {
@@ -205,16 +213,14 @@ func TestAReceiptBeforeTheEnd(t *testing.T) {
 	d.Receipt(desk.Ref{Session: session, ID: "toolu_abc"}, nil)
 	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // the end has begun, most likely
 	l.Close()
-	r, err := board.Find(session, "toolu_abc")
+	r, err := board.Find(session, "")
 	require.NoError(t, err)
 	require.Equal(t, "consumed", r.End.Receipt())
 }
 
 func TestTheHubsCancelSettlesTheDesk(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	h.link(d, io.Discard, token)
+	_, d, board, _ := linked(t)
 	ticket := ask(t, d, "toolu_abc")
 	r := await(t, board, isOpen)
 	_, err := board.Cancel(t.Context(), hub.Ref{Conversation: r.Conversation, ID: r.ID}, "phone")
@@ -226,9 +232,7 @@ func TestTheHubsCancelSettlesTheDesk(t *testing.T) {
 
 func TestTheEditorsAnswerTakesTheHubsQuestionBack(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	h.link(d, io.Discard, token)
+	_, d, board, _ := linked(t)
 	ticket := ask(t, d, "toolu_abc")
 	open := await(t, board, isOpen)
 	ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
@@ -265,7 +269,7 @@ func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
 	h, d, out := newHubs(t), new(desk.Desk), new(logs)
 	h.link(d, out, token)
 	first := ask(t, d, "toolu_1")
-	require.Eventually(t, func() bool { return out.count("cannot be used") == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return out.count("reach the hub") == 1 }, patience, time.Millisecond)
 	begin := time.Now()
 	first.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
 	first.Leave()
@@ -276,7 +280,7 @@ func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
 	board := h.start(dir)
 	await(t, board, isOpen)
 	require.Eventually(t, func() bool { return out.count("works again") == 1 }, patience, time.Millisecond)
-	require.Equal(t, 1, out.count("cannot be used"))
+	require.Equal(t, 1, out.count("reach the hub"))
 
 	// Reinstalled, with an empty disk: the question is there again.
 	h.stop()
@@ -286,13 +290,14 @@ func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
 	<-second.Context().Done()
 	o, _ := second.Settle(convert.Outcome{}, "")
 	require.Equal(t, "PostgreSQL", o.Answers[0].Selected[0])
+	_, open := board.Waiting(1)
+	require.Zero(t, open, "it is asked once")
 }
 
 // askIn asks in another session.
 func askIn(t *testing.T, d *desk.Desk, session, id string) {
 	t.Helper()
-	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: id, Questions: []convert.Question{{Text: "Q?"}}}})
-	require.NoError(t, err)
+	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: id, Questions: []convert.Question{{Text: "Q?"}}}})
 	t.Cleanup(ticket.Leave)
 }
 
@@ -316,26 +321,20 @@ func TestAWrongTokenIsWarnedAboutOnce(t *testing.T) {
 func TestAHubThatCannotBeTold(t *testing.T) {
 	t.Parallel()
 	h, d, out := newHubs(t), new(desk.Desk), new(logs)
-	board := h.start(t.TempDir())
 	var works atomic.Bool
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/settle") && !works.Load() {
+	h.between = func(w http.ResponseWriter, r *http.Request, _ gjson.Result) bool {
+		refuses := strings.HasSuffix(r.URL.Path, "/settle") && !works.Load()
+		if refuses {
 			http.Error(w, `{"error":"the disk is full"}`, http.StatusServiceUnavailable)
-			return
 		}
-		h.current.Load().server.ServeHTTP(w, r)
-	}))
-	t.Cleanup(front.Close)
-	at, err := url.Parse(front.URL)
-	require.NoError(t, err)
-	l := hublink.Start(d, hublink.Options{
-		URL: at, Token: func() (string, error) { return token, nil }, Logger: slog.New(slog.NewTextHandler(out, nil)), Wait: 2 * time.Second,
-	})
-	t.Cleanup(l.Close)
+		return refuses
+	}
+	board := h.start(t.TempDir())
+	h.link(d, out, token)
 	ticket := ask(t, d, "toolu_1")
 	await(t, board, (*hub.Record).Open)
 	ticket.Settle(yes, "editor")
-	require.Eventually(t, func() bool { return out.count("cannot be used now") > 0 && out.count("the disk is full") > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return out.count("reach the hub") > 0 && out.count("the disk is full") > 0 }, patience, time.Millisecond)
 	works.Store(true)
 	require.Equal(t, "editor", await(t, board, func(r *hub.Record) bool { return !r.Open() }).End.By)
 	require.Eventually(t, func() bool { return out.count("works again") > 0 }, patience, time.Millisecond)
@@ -359,7 +358,7 @@ func TestACredentialThatMayNotAsk(t *testing.T) {
 	l.Close()
 	require.Equal(t, 1, out.count("level=WARN"), out.b.String())
 	require.Contains(t, out.b.String(), "may not do this: it can answer")
-	require.Zero(t, out.count("cannot be used"))
+	require.Zero(t, out.count("reach the hub"))
 	require.Empty(t, first(board))
 }
 
@@ -374,7 +373,7 @@ func TestAQuestionOfAnotherDevice(t *testing.T) {
 	require.NoError(t, err)
 	l := h.link(d, out, bot)
 	ask(t, d, "toolu_1a")
-	await(t, board, func(r *hub.Record) bool { return r.ID == "toolu_1a" && r.Device == "bot" })
+	await(t, board, func(r *hub.Record) bool { return r.Call.ID == "toolu_1a" && r.Device == "bot" })
 	l.Close()
 	require.Zero(t, out.count("level=WARN"), out.b.String())
 }
@@ -383,9 +382,7 @@ func TestAQuestionOfAnotherDevice(t *testing.T) {
 // again, whatever id it has then, it is the same question.
 func TestAClosedSessionFindsItsAnswer(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	h.link(d, io.Discard, token)
+	_, d, board, _ := linked(t)
 	ticket := ask(t, d, "toolu_01AbCdEf")
 	r := await(t, board, isOpen)
 	ticket.Settle(convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}, "")
@@ -399,7 +396,7 @@ func TestAClosedSessionFindsItsAnswer(t *testing.T) {
 	again.Leave()
 
 	third := ask(t, d, "toolu_03MnOpQr")
-	next := await(t, board, func(o *hub.Record) bool { return o.ID == "toolu_03MnOpQr" })
+	next := await(t, board, func(o *hub.Record) bool { return o.Call.ID == "toolu_03MnOpQr" })
 	require.True(t, next.Open(), "one answer is for one question")
 	third.Leave()
 }
@@ -438,13 +435,13 @@ func TestLeftBeforeTheHubHasIt(t *testing.T) {
 			h, d := newHubs(t), new(desk.Desk)
 			board := h.start(t.TempDir())
 			end(h.link(d, io.Discard, token), ask(t, d, "toolu_01AbCdEf"))
-			require.Equal(t, "toolu_01AbCdEf", await(t, board, isOpen).ID)
+			require.Equal(t, "toolu_01AbCdEf", await(t, board, isOpen).Call.ID)
 		})
 	}
 }
 
 // Rule 5: what the agent asks after the user's next prompt is another question, in the
-// same process and in the next one.
+// same process and in the next one. What was left before it is left no more.
 func TestRule5TheSameAfterAPrompt(t *testing.T) {
 	t.Parallel()
 	h, one, two := newHubs(t), new(desk.Desk), new(desk.Desk)
@@ -458,13 +455,15 @@ func TestRule5TheSameAfterAPrompt(t *testing.T) {
 	h.link(two, io.Discard, token)
 	for id, d := range map[string]*desk.Desk{"toolu_02GhIjKl": one, "toolu_03MnOpQr": two} {
 		item := ticket.Item()
-		item.Call.ID, item.Prompted = id, true
-		again, err := d.Post(t.Context(), item)
-		require.NoError(t, err)
-		r := await(t, board, func(r *hub.Record) bool { return r.ID == id })
+		item.Call.ID, item.Prompts = id, d.Prompted(item.Call.Session)
+		again := d.Post(t.Context(), item)
+		r := await(t, board, func(r *hub.Record) bool { return r.Call.ID == id })
 		require.True(t, r.Open(), id)
 		again.Leave()
 	}
+	resumed := ask(t, one, "toolu_04")
+	await(t, board, func(r *hub.Record) bool { return r.Call.ID == "toolu_04" || resumed.Context().Err() != nil })
+	require.NoError(t, resumed.Context().Err(), "nobody has answered it")
 }
 
 func TestCountedIDsOfTwoProcessesAreTwoQuestions(t *testing.T) {
@@ -474,8 +473,7 @@ func TestCountedIDsOfTwoProcessesAreTwoQuestions(t *testing.T) {
 	for range 2 {
 		d := new(desk.Desk)
 		h.link(d, io.Discard, token)
-		ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "demo-1", ID: "question_1", Questions: []convert.Question{{Text: "Go on?"}}}})
-		require.NoError(t, err)
+		ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "demo-1", ID: "question_1", Questions: []convert.Question{{Text: "Go on?"}}}})
 		t.Cleanup(ticket.Leave)
 	}
 	require.Eventually(t, func() bool { return len(first(board)) == 2 }, patience, time.Millisecond)
@@ -483,19 +481,16 @@ func TestCountedIDsOfTwoProcessesAreTwoQuestions(t *testing.T) {
 
 func TestAPermissionShowsWhatItIsFor(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	h.link(d, io.Discard, token)
+	_, d, board, _ := linked(t)
 	post := func(id string, input string) {
-		ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Permission, Call: convert.Call{Session: session, ID: id, Input: json.RawMessage(input),
+		ticket := d.Post(t.Context(), desk.Item{Kind: desk.Permission, Call: convert.Call{Session: session, ID: id, Input: json.RawMessage(input),
 			Questions: []convert.Question{{Text: "Run a command", Closed: true, Options: []convert.Option{{Label: "Allow"}, {Label: "Reject"}}}}}})
-		require.NoError(t, err)
 		t.Cleanup(ticket.Leave)
 	}
 	post("toolu_long", `{"command":"`+strings.Repeat("x", 500<<10)+`"}`)
 	post("toolu_short", `{"command":"rm -rf /"}`)
 	r := await(t, board, isOpen)
-	require.Equal(t, "toolu_short", r.ID, "what cannot be shown whole is not approved there")
+	require.Equal(t, "toolu_short", r.Call.ID, "what cannot be shown whole is not approved there")
 	require.Contains(t, r.Detail, `"command": "rm -rf /"`)
 }
 
@@ -512,9 +507,7 @@ func TestParseURL(t *testing.T) {
 // Rule 6: what was answered while nobody asked is found, until it was handed over.
 func TestRule6AnsweredMeanwhile(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	first := h.link(d, io.Discard, token)
+	h, d, board, first := linked(t)
 	ticket := ask(t, d, "toolu_abc")
 	r := await(t, board, isOpen)
 	first.Close() // the process is gone
@@ -535,7 +528,7 @@ func TestRule6AnsweredMeanwhile(t *testing.T) {
 	require.NoError(t, left.Deliver(func() error { return nil }))
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
 	require.Nil(t, l.Meanwhile(t.Context(), call), "it was used")
-	call.ID = "7"
+	call.Session = "7"
 	require.Nil(t, l.Meanwhile(t.Context(), call), "a number means nothing in another process")
 	h.stop()
 	require.Nil(t, l.Meanwhile(t.Context(), call))
@@ -545,9 +538,7 @@ func TestRule6AnsweredMeanwhile(t *testing.T) {
 // hands it to the agent; the other learns that.
 func TestRule6HandedOverByOneMachine(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	first := h.link(d, io.Discard, token)
+	h, d, board, first := linked(t)
 	call := ask(t, d, "toolu_abc").Item().Call
 	r := await(t, board, isOpen)
 	first.Close() // the process is gone
@@ -572,9 +563,7 @@ func TestRule6HandedOverByOneMachine(t *testing.T) {
 // anew: that is another outcome, of whoever asked it.
 func TestRule6AnsweredAnewMeanwhile(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	first := h.link(d, io.Discard, token)
+	h, d, board, first := linked(t)
 	call := ask(t, d, "toolu_abc").Item().Call
 	r := await(t, board, isOpen)
 	first.Close() // the process is gone
@@ -586,23 +575,18 @@ func TestRule6AnsweredAnewMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	anew, err := board.Ask(t.Context(), hub.Asking{Conversation: r.Conversation, Device: r.Device, Kind: r.Kind, Dialect: r.Dialect, About: r.About, Asker: "third", Call: r.Call})
 	require.NoError(t, err)
-	_, err = board.Answer(t.Context(), anew.Ref(), func(*hub.Record) ([]convert.Answer, error) {
-		return []convert.Answer{{Selected: []string{"SQLite"}}}, nil
-	}, "phone")
-	require.NoError(t, err)
+	require.NoError(t, answer(board, anew, "SQLite", "phone"))
 	require.ErrorIs(t, left.Deliver(func() error { return errors.New("the agent was told twice") }), life.ErrTaken)
-	anew, err = board.FindKey(t.Context(), anew.Key())
+	anew, err = board.FindRef(anew.Ref())
 	require.NoError(t, err)
-	require.Empty(t, anew.End.Taker)
+	require.Equal(t, "third", anew.Asker)
 }
 
 // An agent may take a question back after the hub's answer has come. The answer stays at
 // the hub for when it is asked again, and the link has done with it.
 func TestAWithdrawnQuestionIsNotRemembered(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	l := h.link(d, io.Discard, token)
+	_, d, board, l := linked(t)
 	ticket := ask(t, d, "toolu_abc")
 	defer ticket.Leave()
 	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
@@ -616,82 +600,59 @@ func TestAWithdrawnQuestionIsNotRemembered(t *testing.T) {
 	require.Equal(t, "delivered", await(t, board, func(r *hub.Record) bool { return !r.Open() }).End.Receipt())
 }
 
-// The agent has what it was told: nobody has to ask first.
-func TestUsed(t *testing.T) {
-	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	h.link(d, io.Discard, token)
-	ticket := ask(t, d, "toolu_abc")
-	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
-	<-ticket.Context().Done()
-	await(t, board, func(r *hub.Record) bool {
-		d.Receipt(desk.Ref{Session: session, ID: "toolu_abc"}, nil)
-		return !r.Open() && r.End.Receipt() == "consumed"
-	})
-}
-
 // That the agent has one answer says nothing of another one of the same session, nor
 // does it that the agent asks on.
 func TestUsedIsOfOneCall(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	l := h.link(d, io.Discard, token)
+	_, d, board, l := linked(t)
 	for _, id := range []string{"toolu_1a", "toolu_2b"} {
-		ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Unqueued: true, Call: convert.Call{
+		ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Unqueued: true, Call: convert.Call{
 			Session: session, ID: id, Questions: []convert.Question{{Text: "Is it " + id + "?"}}}})
-		require.NoError(t, err)
 		t.Cleanup(ticket.Leave)
-		r := await(t, board, func(r *hub.Record) bool { return r.Open() && r.ID == id })
-		_, err = board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
+		r := await(t, board, func(r *hub.Record) bool { return r.Open() && r.Call.ID == id })
+		_, err := board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
 			return []convert.Answer{{Text: "yes"}}, nil
 		}, "phone")
 		require.NoError(t, err)
 		<-ticket.Context().Done()
-		await(t, board, func(r *hub.Record) bool { return r.ID == id && !r.Open() && r.End.Receipt() == "delivered" })
+		await(t, board, func(r *hub.Record) bool { return r.Call.ID == id && !r.Open() && r.End.Receipt() == "delivered" })
 	}
 	ask(t, d, "toolu_3c")
 	d.Receipt(desk.Ref{Session: session, ID: "toolu_2b"}, nil)
-	await(t, board, func(r *hub.Record) bool { return r.ID == "toolu_2b" && !r.Open() && r.End.Receipt() == "consumed" })
+	await(t, board, func(r *hub.Record) bool { return r.Call.ID == "toolu_2b" && !r.Open() && r.End.Receipt() == "consumed" })
 	l.Close() // what is to be told is told by then
-	await(t, board, func(r *hub.Record) bool { return r.ID == "toolu_1a" && r.End.Receipt() == "delivered" })
+	await(t, board, func(r *hub.Record) bool { return r.Call.ID == "toolu_1a" && r.End.Receipt() == "delivered" })
 }
 
 // Two that have a name one after the other are two: what the agent has of the second is
 // no receipt for the first, which may still come.
 func TestUsedIsOfOneItem(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	l := h.link(d, io.Discard, token)
+	_, d, board, l := linked(t)
 	one := ask(t, d, "toolu_1a")
 	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
 	<-one.Context().Done()
 	one.Leave()
-	is := func(id, receipt string) func(*hub.Record) bool {
-		return func(r *hub.Record) bool { return r.ID == id && !r.Open() && r.End.Receipt() == receipt }
+	is := func(receipt string) func(*hub.Record) bool {
+		return func(r *hub.Record) bool { return !r.Open() && r.End.By == "phone" && r.End.Receipt() == receipt }
 	}
-	await(t, board, is("toolu_1a", "delivered"))
+	first := await(t, board, is("delivered"))
 	two := ask(t, d, "toolu_1a")
 	await(t, board, isOpen)
 	two.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"PostgreSQL"}}}}, "editor")
 	d.Receipt(two.Ref(), nil)
-	await(t, board, func(r *hub.Record) bool { return r.ID != "toolu_1a" && !r.Open() })
-	await(t, board, is("toolu_1a", "delivered"))
+	await(t, board, func(r *hub.Record) bool { return r.Key() != first.Key() && !r.Open() })
+	await(t, board, is("delivered"))
 	d.Receipt(one.Ref(), errors.New("the agent had taken it back"))
-	await(t, board, is("toolu_1a", "undeliverable"))
+	await(t, board, is("undeliverable"))
 	l.Close()
 }
 
 // What is typed in the editor to a question that asks for a secret is the agent's alone.
 func TestATypedSecretIsNotKept(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	h.link(d, io.Discard, token)
-	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: "toolu_1a", Questions: []convert.Question{{Text: "What is your API key?"}}}})
-	require.NoError(t, err)
+	_, d, board, _ := linked(t)
+	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: "toolu_1a", Questions: []convert.Question{{Text: "What is your API key?"}}}})
 	defer ticket.Leave()
 	await(t, board, isOpen)
 	stands, _ := ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "sk-live-123"}}}, "editor")
@@ -703,14 +664,11 @@ func TestATypedSecretIsNotKept(t *testing.T) {
 // What is typed at the hub to such a question reaches the agent, and is then kept nowhere.
 func TestASecretTypedAtTheHub(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	h.link(d, io.Discard, token)
-	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: "toolu_1a", Questions: []convert.Question{{Text: "What is your API key?"}}}})
-	require.NoError(t, err)
+	_, d, board, _ := linked(t)
+	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: "toolu_1a", Questions: []convert.Question{{Text: "What is your API key?"}}}})
 	defer ticket.Leave()
 	r := await(t, board, isOpen)
-	_, err = board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
+	_, err := board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
 		return []convert.Answer{{Text: "sk-live-123"}}, nil
 	}, "phone")
 	require.NoError(t, err)
@@ -753,24 +711,6 @@ func TestAProcessThatEndsSaysSo(t *testing.T) {
 	}
 }
 
-// A hub that was installed anew knows nothing, and is asked all that is open.
-func TestAHubWithAnEmptyDisk(t *testing.T) {
-	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	h.link(d, io.Discard, token)
-	ticket := ask(t, d, "toolu_abc")
-	await(t, board, isOpen)
-	h.stop()
-	board = h.start(t.TempDir())
-	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
-	<-ticket.Context().Done()
-	o, _ := ticket.Settle(convert.Outcome{}, "")
-	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
-	_, total := board.Waiting(10)
-	require.Zero(t, total, "it is asked once")
-}
-
 // A hub that never replies keeps nobody waiting.
 func TestASlowHub(t *testing.T) {
 	t.Parallel()
@@ -794,15 +734,12 @@ func TestASlowHub(t *testing.T) {
 // A hub keeps what it is told, and gets no question whose answer is a secret.
 func TestNoSecretForTheHub(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), &desk.Desk{}
-	board := h.start(t.TempDir())
-	link := h.link(d, io.Discard, token)
-	secret, err := d.Post(t.Context(), desk.Item{Kind: desk.Form, Secret: true, Call: convert.Call{Session: session, ID: "pw", Questions: []convert.Question{{Text: "Password?"}}}})
-	require.NoError(t, err)
+	_, d, board, link := linked(t)
+	secret := d.Post(t.Context(), desk.Item{Kind: desk.Form, Secret: true, Call: convert.Call{Session: session, ID: "pw", Questions: []convert.Question{{Text: "Password?"}}}})
 	_, first := secret.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "hunter2"}}}, "editor")
 	require.True(t, first)
 	ask(t, d, "toolu_after")
-	await(t, board, func(r *hub.Record) bool { return r.ID == "toolu_after" })
+	await(t, board, func(r *hub.Record) bool { return r.Call.ID == "toolu_after" })
 	link.Close() // what was settled is told before
 	_, open := board.Waiting(10)
 	require.Equal(t, 1, open)

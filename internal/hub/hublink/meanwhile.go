@@ -8,10 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/grace"
 	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // meanwhileTime is how long a hub is asked for an answer that it may have: a
@@ -53,7 +54,7 @@ func (l *Left) Hold() (release func(), err error) {
 	}
 	var renews sync.WaitGroup
 	renews.Go(func() {
-		for sleep(ctx, renewTime); ctx.Err() == nil; sleep(ctx, renewTime) {
+		for proc.Sleep(ctx, renewTime); ctx.Err() == nil; proc.Sleep(ctx, renewTime) {
 			_, _, _ = q.post(ctx, q.at("/received"), clean.JSON(Received{Claim: true, Asker: q.link.nonce}))
 		}
 	})
@@ -64,8 +65,8 @@ func (l *Left) Hold() (release func(), err error) {
 // that says nothing is not waited for: the outcome is here, and the agent waits for it.
 func (l *Left) claim(ctx context.Context) error {
 	q := l.question
-	for heard := time.Now(); ; sleep(ctx, time.Second) {
-		one, cancel := grace.Context(ctx, meanwhileTime)
+	for heard := time.Now(); ; proc.Sleep(ctx, time.Second) {
+		one, cancel := proc.Context(ctx, meanwhileTime)
 		if reply, there := q.look(one); there && !l.is(reply) {
 			cancel()
 			return life.ErrTaken
@@ -82,7 +83,7 @@ func (l *Left) claim(ctx context.Context) error {
 			continue
 		}
 		heard = time.Now()
-		if status == http.StatusOK || status == http.StatusBadRequest { // an older hub knows of no claims
+		if status == http.StatusOK {
 			return nil
 		}
 		switch reply, there := q.look(ctx); {
@@ -126,22 +127,29 @@ func (q *question) look(ctx context.Context) (r looked, ok bool) {
 	return r, err == nil && status == http.StatusOK && json.Unmarshal(data, &r) == nil
 }
 
-// Meanwhile finds what is [Left] of a question. It returns nil if there is nothing,
-// and where the hub does not reply at once. To look is not to take.
+// Meanwhile finds what is [Left] of a question that a predecessor of this process asked.
+// It returns nil if there is nothing, and where the hub does not reply at once. To look is
+// not to take.
 func (l *Link) Meanwhile(ctx context.Context, c convert.Call) *Left {
-	ctx, cancel := grace.Context(ctx, meanwhileTime)
+	ctx, cancel := proc.Context(ctx, meanwhileTime)
 	defer cancel()
-	q := &question{link: l, id: c.ID, path: "/conversations/" + url.PathEscape(c.Session)}
-	if l.idOf(c.ID) != c.ID || l.conversationOf(c.Session) != c.Session {
+	if !life.Lasting(c.Session) {
 		return nil // a name that means nothing to another process
 	}
-	reply, ok := q.look(ctx)
-	if !ok || !reply.waits() {
+	q := &question{link: l, path: l.pathOf(c.Session)}
+	c.Input = nil
+	status, data, err := q.send(ctx, http.MethodPost, "/left", clean.JSON(Asking{Kind: desk.Question.String(), Asker: l.nonce, Call: c}))
+	var reply struct {
+		Question string
+		looked
+	}
+	if err != nil || status != http.StatusOK || json.Unmarshal(data, &reply) != nil || !reply.waits() {
 		return nil
 	}
 	o, _, by, err := DecodeOutcome(reply.Result)
 	if err != nil || by == "" || o.Status != convert.Answered && o.Status != convert.Cancelled || o.Status == convert.Answered && o.Check(c) != nil {
 		return nil
 	}
+	q.id = reply.Question
 	return &Left{q, o, by, reply.At}
 }

@@ -1,13 +1,12 @@
 package hublink_test
 
 import (
-	"bytes"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -19,61 +18,37 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
-// An older hub that does not know what is told about a question gets the question
-// without it. A permission needs all that it is for: it stays in the editor.
+// A hub that does not know what is told about a question refuses it. That is told, with
+// what there is to do, and nothing is asked there without it.
 func TestAnOlderHub(t *testing.T) {
 	t.Parallel()
-	h := newHubs(t)
-	board := h.start(t.TempDir())
-	refused := make(chan string, 10)
-	older := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		data, err := io.ReadAll(r.Body)
-		if err == nil && gjson.GetBytes(data, "about").Exists() {
-			refused <- gjson.GetBytes(data, "kind").Str
-			http.Error(w, `{"error":"about: unknown member"}`, http.StatusBadRequest)
-			return
+	h, d, log := newHubs(t), new(desk.Desk), new(logs)
+	h.between = func(w http.ResponseWriter, r *http.Request, _ gjson.Result) bool {
+		if !strings.HasSuffix(r.URL.Path, "/ask") {
+			return false
 		}
-		r.Body = io.NopCloser(bytes.NewReader(data))
-		h.current.Load().server.ServeHTTP(w, r)
-	}))
-	t.Cleanup(older.Close)
-	address, err := url.Parse(older.URL)
-	require.NoError(t, err)
-	var d desk.Desk
-	l := hublink.Start(&d, hublink.Options{URL: address, Token: func() (string, error) { return token, nil }})
-	t.Cleanup(l.Close)
-	post := func(kind desk.Kind, session, id string) *desk.Ticket {
-		ticket, err := d.Post(t.Context(), desk.Item{Kind: kind, About: about.About{Model: "opus"}, Call: convert.Call{Session: session, ID: id,
-			Questions: []convert.Question{{Text: "Go on with " + id + "?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}})
-		require.NoError(t, err)
+		http.Error(w, `{"error":"about: unknown member"}`, http.StatusBadRequest)
+		return true
+	}
+	board := h.start(t.TempDir())
+	h.link(d, log, token)
+	for _, kind := range []desk.Kind{desk.Question, desk.Permission} {
+		ticket := d.Post(t.Context(), desk.Item{Kind: kind, About: about.About{Model: "opus"}, Call: convert.Call{Session: kind.String(), ID: "toolu_1",
+			Questions: []convert.Question{{Text: "Go on?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}})
 		t.Cleanup(ticket.Leave)
 		require.NoError(t, ticket.Turn())
-		return ticket
 	}
-	post(desk.Permission, "other", "toolu_1_x")
-	require.Equal(t, "permission", <-refused)
-	ticket := post(desk.Question, session, "toolu_2_x")
-	require.Equal(t, "question", <-refused)
-	r := await(t, board, (*hub.Record).Open)
-	require.Equal(t, "Go on with toolu_2_x?", r.Call.Questions[0].Text)
-	ticket.Settle(yes, "editor")
-	await(t, board, func(r *hub.Record) bool { return !r.Open() })
+	require.Eventually(t, func() bool { return log.count("older than this program has to be upgraded") == 2 }, patience, time.Millisecond)
 	open, _ := board.Waiting(10)
-	require.Empty(t, open, "a permission is not there without what it is for")
+	require.Empty(t, open)
 }
 
 // leftBehind is an answer that was given while no process asked, at a hub behind something
 // else.
-func leftBehind(t *testing.T, between func(w http.ResponseWriter, r *http.Request, hub http.Handler)) (*hub.Board, *hublink.Left) {
+func leftBehind(t *testing.T, between func(http.ResponseWriter, *http.Request, gjson.Result) bool) (*hub.Board, *hublink.Left) {
 	h, d := newHubs(t), new(desk.Desk)
+	h.between = between
 	board := h.start(t.TempDir())
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		between(w, r, h.current.Load().server)
-	}))
-	t.Cleanup(front.Close)
-	var err error
-	h.url, err = url.Parse(front.URL)
-	require.NoError(t, err)
 	first := h.link(d, io.Discard, token)
 	call := ask(t, d, "toolu_abc").Item().Call
 	r := await(t, board, isOpen)
@@ -84,46 +59,41 @@ func leftBehind(t *testing.T, between func(w http.ResponseWriter, r *http.Reques
 	return board, left
 }
 
-// An older hub knows nothing of claims: what it has is handed over all the same.
-func TestAnOlderHubAndAClaim(t *testing.T) {
-	t.Parallel()
-	claims := make(chan bool, 10)
-	board, left := leftBehind(t, func(w http.ResponseWriter, r *http.Request, hub http.Handler) {
-		data, err := io.ReadAll(r.Body)
-		if err == nil && gjson.GetBytes(data, "claim").Exists() {
-			claims <- true
-			http.Error(w, `{"error":"bad request: unknown member \"claim\""}`, http.StatusBadRequest)
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(data))
-		hub.ServeHTTP(w, r)
-	})
-	used := false
-	require.NoError(t, left.Deliver(func() error { used = true; return nil }))
-	require.True(t, used)
-	require.True(t, <-claims)
-	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
-}
-
 // A hub that breaks down, or forgets, before an outcome is claimed keeps nobody from
 // handing it over: it is here, and the agent waits for it.
 func TestAHubThatTakesNoClaim(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{http.StatusServiceUnavailable, http.StatusNotFound, http.StatusUnauthorized} {
+	for _, status := range []int{http.StatusServiceUnavailable, http.StatusBadRequest, http.StatusNotFound, http.StatusUnauthorized} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			t.Parallel()
 			var broken atomic.Bool
-			_, left := leftBehind(t, func(w http.ResponseWriter, r *http.Request, hub http.Handler) {
+			_, left := leftBehind(t, func(w http.ResponseWriter, _ *http.Request, _ gjson.Result) bool {
 				if broken.Load() {
 					w.WriteHeader(status)
-					return
+					return true
 				}
-				hub.ServeHTTP(w, r)
+				return false
 			})
 			broken.Store(true)
 			used := false
 			require.NoError(t, left.Deliver(func() error { used = true; return nil }))
 			require.True(t, used)
 		})
+	}
+}
+
+// What an older link says of a question that nobody ended, and what an older hub says of
+// one, is nobody's choice.
+func TestOutcomesOfOlderVersions(t *testing.T) {
+	for data, want := range map[string]convert.Outcome{
+		`{"question":"q","outcome":"cancelled","reason":"Withdrawn: another question was cancelled"}`: {Status: convert.Withdrawn, Reason: "Withdrawn: another question was cancelled"},
+		`{"question":"q","outcome":"cancelled","reason":"User cancelled the question","by":"Ann"}`:    {Status: convert.Cancelled, Reason: convert.CancelMessage},
+		`{"question":"q","outcome":"declined","by":"editor"}`:                                         {Status: convert.Declined},
+		`{"question":"q","outcome":"failed","reason":"no screen"}`:                                    {Status: convert.Failed, Reason: "no screen"},
+		`{"question":"q","outcome":"withdrawn","reason":"the turn ended"}`:                            {Status: convert.Withdrawn, Reason: "the turn ended"},
+	} {
+		o, _, _, err := hublink.DecodeOutcome([]byte(data))
+		require.NoError(t, err, data)
+		require.Equal(t, want, o, data)
 	}
 }

@@ -1,17 +1,26 @@
 package hublink_test
 
 import (
+	"bufio"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 const ownToken = "the-token-in-the-folder"
@@ -74,44 +83,60 @@ func says(text string) func(net.Conn) {
 	}
 }
 
-// The token goes to the hub that has it, and to nobody else who listens.
+// The token goes to the hub that knows it, and to nobody else who listens. A hub that does not know
+// it refuses the request, as one that was sent it would.
 func TestTokenGoesToItsHubOnly(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 1)
-	hub := httptest.NewServer(hublink.Prover(tokenIs(ownToken), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	hub := httptest.NewServer(watchtest.Proves(ownToken, func(w http.ResponseWriter, r *http.Request) {
 		got <- r.Header.Get("Authorization")
-	})))
+	}))
 	defer hub.Close()
-	secure := httptest.NewTLSServer(hub.Config.Handler)
-	defer secure.Close()
-	call := func(address string, token string) error {
-		transport := secure.Client().Transport.(*http.Transport).Clone()
-		hublink.Prove(transport, tokenIs(token))
-		defer transport.CloseIdleConnections()
+	call := func(address string, token string) (int, error) {
+		at, err := url.Parse(address)
+		require.NoError(t, err)
+		client := hublink.Client([]*url.URL{at}, tokenIs(token), time.Minute)
+		defer client.CloseIdleConnections()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/conversations", nil)
 		require.NoError(t, err)
 		req.Header.Set("Authorization", "Bearer "+token)
-		reply, err := transport.RoundTrip(req)
-		if err == nil {
-			reply.Body.Close()
+		reply, err := client.Do(req)
+		if err != nil {
+			return 0, err
 		}
-		return err
+		reply.Body.Close()
+		return reply.StatusCode, nil
 	}
 	for range 2 {
-		require.NoError(t, call(hub.URL, ownToken))
-		require.Equal(t, "Bearer "+ownToken, <-got)
-		require.NoError(t, call(secure.URL, ownToken))
+		status, err := call(hub.URL, ownToken)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status)
 		require.Equal(t, "Bearer "+ownToken, <-got)
 	}
-	require.ErrorIs(t, call(hub.URL, "another-token"), hublink.ErrNotProven)
-	require.ErrorIs(t, call(hub.URL, ""), hublink.ErrNotProven)
+	for _, other := range []string{"another-token", ""} {
+		status, err := call(hub.URL, other)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusUnauthorized, status)
+	}
 
+	older := func(c net.Conn) { // its proof is keyed with the token itself
+		in := bufio.NewReader(c)
+		req, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		mac := hmac.New(sha256.New, []byte(ownToken))
+		_, _ = fmt.Fprintf(mac, "acp-bridge hub\n%s\n%s", req.URL.Query().Get("nonce"), c.LocalAddr())
+		_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n%x", mac.Sum(nil))
+		_, _ = http.ReadRequest(in)
+	}
 	for name, answer := range map[string]func(net.Conn){
 		"says yes to all":       says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
 		"says yes to all twice": says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
-		"is a hub of old":       says("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
+		"needs a token first":   says("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"),
+		"is a hub of old":       older,
 		"floods":                says("HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", 1<<20)),
-		"hangs up":              says(""),
+		"hangs up":              func(c net.Conn) { _, _ = c.Read(make([]byte, 4096)) },
 		"says something":        says("SSH-2.0-OpenSSH_9.2\r\n"),
 		"passes all on to the hub": func(c net.Conn) {
 			to, err := net.Dial("tcp", hub.Listener.Addr().String())
@@ -125,24 +150,44 @@ func TestTokenGoesToItsHubOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r recorder
-			if name == "hangs up" {
-				answer = func(c net.Conn) { _, _ = c.Read(make([]byte, 4096)) }
-			}
-			require.ErrorIs(t, call("http://"+listen(t, &r, answer), ownToken), hublink.ErrNotProven)
+			_, err := call("http://"+listen(t, &r, answer), ownToken)
+			require.ErrorIs(t, err, hublink.ErrNotProven)
 			require.Contains(t, r.String(), "nonce=")
 			require.NotContains(t, r.String(), ownToken)
 		})
 	}
 }
 
-// A hub without a token proves nothing: everybody has that.
-func TestNoProofWithoutAToken(t *testing.T) {
-	hub := httptest.NewServer(hublink.Prover(tokenIs(""), http.NotFoundHandler()))
+// By https the certificate is the proof.
+func TestACertificateIsTheProof(t *testing.T) {
+	called := make(chan string, 9)
+	hub := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { called <- r.URL.Path }))
 	defer hub.Close()
-	for path, status := range map[string]int{"/proof?nonce=0123456789abcdef0": 503, "/proof": 400, "/proof?nonce=short": 400, "/else": 404} {
-		reply, err := http.Get(hub.URL + path)
+	hub.Config.ErrorLog = log.New(io.Discard, "", 0)
+	at, err := url.Parse(hub.URL)
+	require.NoError(t, err)
+	client := hublink.Client([]*url.URL{at}, tokenIs(ownToken), time.Minute)
+	defer client.CloseIdleConnections()
+	_, err = client.Get(hub.URL + "/conversations")
+	require.ErrorAs(t, err, new(*tls.CertificateVerificationError), "nobody has signed it")
+	require.Empty(t, called)
+	hublink.Trust(client, hub.Certificate())
+	reply, err := client.Get(hub.URL + "/conversations")
+	require.NoError(t, err)
+	reply.Body.Close()
+	require.Equal(t, "/conversations", <-called)
+}
+
+// Without the key of a token there is nothing to try guesses on.
+func TestNoProofForWhoeverAsks(t *testing.T) {
+	hub := httptest.NewServer(watchtest.Proves(ownToken, http.NotFound))
+	defer hub.Close()
+	for _, query := range []string{"", "?nonce=0123456789abcdef0", "?nonce=0123456789abcdef0&key=", "?nonce=0123456789abcdef0&key=" + strings.Repeat("0", 64)} {
+		reply, err := http.Get(hub.URL + hublink.ProofPath + query)
 		require.NoError(t, err)
 		reply.Body.Close()
-		require.Equal(t, status, reply.StatusCode, path)
+		require.Equal(t, http.StatusNotFound, reply.StatusCode, query)
 	}
+	_, ok := hublink.Proof(httptest.NewRequest(http.MethodGet, "/proof?nonce=0123456789abcdef0&key=", nil), [][]byte{nil, {}})
+	require.False(t, ok, "everybody has no token")
 }

@@ -1,12 +1,10 @@
 package hublink
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,7 +14,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // question is an item of the desk that is also at the hub.
@@ -59,24 +57,17 @@ func (q *question) run() {
 	q.asking.About = q.asking.About.Told() // here, where it may take its time
 	q.asking.About.Branch = BranchOf(q.asking.Dir)
 	body := clean.JSON(q.asking)
-	pause, plain := firstPause, false
+	pause := firstPause
 	for q.ctx.Err() == nil {
 		began, wait := time.Now(), q.wait()
 		status, data, err := q.post(q.ctx, fmt.Sprintf("/ask?dialect=%s&wait=%s", Dialect, wait), body)
-		if err == nil && status == http.StatusBadRequest && q.entry.Kind == desk.Question && !plain {
-			// An older hub refuses what it does not know. What is told about a question can
-			// be left out; what a permission is for cannot, nor can anything else.
-			plain, q.asking.About = true, about.About{}
-			body = clean.JSON(q.asking)
-			continue
-		}
 		said := verdict(status, data, err)
 		q.there = q.there || said == nil
 		q.hear(said)
 		switch {
 		case q.ctx.Err() != nil:
 		case err != nil:
-			q.link.is(down, reason(err))
+			q.link.is(down, Reason(err).Error())
 		case status == http.StatusOK:
 			q.link.is(up, "")
 			if q.take(data) {
@@ -95,12 +86,12 @@ func (q *question) run() {
 			pause = lastPause // until it has another one
 		case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 			q.link.is(up, "")
-			q.link.log.Warn("the hub does not take a question: nobody is asked there", "call", q.entry.Call.ID, "why", problem(status, data))
+			q.link.log.Warn("the hub refused a question: it is asked here only", "call", q.entry.Call.ID, "why", problem(status, data))
 			return
 		default:
 			q.link.is(down, problem(status, data))
 		}
-		sleep(q.ctx, pause)
+		proc.Sleep(q.ctx, pause)
 		pause = min(2*pause, lastPause)
 	}
 	select {
@@ -170,7 +161,7 @@ func (q *question) setID(id string) {
 func (q *question) take(data []byte) (done bool) {
 	o, id, by, err := DecodeOutcome(data)
 	if err != nil {
-		q.link.is(down, reason(err))
+		q.link.is(down, Reason(err).Error())
 		return false
 	}
 	q.setID(id)
@@ -203,8 +194,8 @@ func (q *question) take(data []byte) (done bool) {
 func (q *question) takeBack(s desk.Settlement) {
 	o := s.Outcome
 	settling := Settling{Outcome: o.Status.String(), Answers: ask.Kept(q.entry.Call, o.Answers), Reason: o.Reason, By: s.By, Asker: q.link.nonce}
+	// That it is settled must be known there, if not how.
 	if q.tell(q.at("/settle"), settling) == http.StatusRequestEntityTooLarge {
-		// That it is settled must be known there, if not how.
 		settling.Answers, settling.Reason = nil, "What was answered is too large for the hub"
 		q.tell(q.at("/settle"), settling)
 	}
@@ -240,8 +231,11 @@ func (q *question) tell(path string, v any) (status int) {
 		case ctx.Err() != nil:
 			return status
 		case err != nil:
-			q.link.is(down, reason(err))
-		case status == http.StatusOK, status == http.StatusAccepted, status == http.StatusNotFound, status == http.StatusConflict, status == http.StatusBadRequest,
+			q.link.is(down, Reason(err).Error())
+		case status == http.StatusBadRequest:
+			q.link.log.Warn("the hub does not take what it was told of a question", "call", q.entry.Call.ID, "why", problem(status, data))
+			fallthrough
+		case status == http.StatusOK, status == http.StatusAccepted, status == http.StatusNotFound, status == http.StatusConflict,
 			status == http.StatusRequestEntityTooLarge:
 			q.link.is(up, "")
 			return status
@@ -253,7 +247,7 @@ func (q *question) tell(path string, v any) (status int) {
 		if q.link.isClosed() {
 			return status
 		}
-		sleep(ctx, pause)
+		proc.Sleep(ctx, pause)
 	}
 	return status
 }
@@ -266,9 +260,6 @@ func (l *Link) isClosed() bool {
 
 // replyTime is how much longer than it was asked to wait the hub may take.
 const replyTime = 10 * time.Second
-
-// maxReply is more than any outcome has.
-const maxReply = 4 << 20
 
 func (q *question) post(ctx context.Context, path string, body []byte) (status int, data []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, q.wait()+replyTime)
@@ -285,48 +276,17 @@ func (q *question) send(ctx context.Context, method, path string, body []byte) (
 		}
 		path += mark + "group=" + url.QueryEscape(group)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, q.link.opts.URL.String()+q.path+path, bytes.NewReader(body))
-	if err != nil {
-		return 0, nil, err
-	}
-	token, err := q.link.opts.Token()
-	if err != nil {
-		return 0, nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	reply, err := q.link.client.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer reply.Body.Close()
-	data, err = io.ReadAll(io.LimitReader(reply.Body, maxReply))
-	return reply.StatusCode, data, err
+	return q.link.caller.Send(ctx, method, q.path+path, body)
 }
 
 // problem is what the hub said, in words.
 func problem(status int, data []byte) string {
 	var said struct{ Error string }
 	if json.Unmarshal(data, &said) == nil && said.Error != "" {
+		if status == http.StatusBadRequest { // it does not know all that this program says
+			said.Error += "; a hub that is older than this program has to be upgraded"
+		}
 		return fmt.Sprintf("%d: %s", status, said.Error)
 	}
 	return fmt.Sprintf("it replied with status %d", status)
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
-
-// reason is why a request failed, for a person: without the request.
-func reason(err error) string {
-	var failed *url.Error
-	if errors.As(err, &failed) {
-		err = failed.Err
-	}
-	return err.Error()
 }

@@ -1,8 +1,12 @@
 package hublink_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +16,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 var yes = convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}
@@ -53,20 +59,17 @@ func TestAnAnswerIsForOneQuestion(t *testing.T) {
 // of them.
 func TestTwoCallsWithTheSameWords(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	h.link(d, io.Discard, token)
+	_, d, board, _ := linked(t)
 	one := ask(t, d, "toolu_1a")
 	await(t, board, isOpen)
 	call := one.Item().Call
 	call.ID = "toolu_2b"
-	two, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: call})
-	require.NoError(t, err)
+	two := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: call})
 	t.Cleanup(two.Leave)
 	require.Eventually(t, func() bool { return len(first(board)) == 2 }, patience, time.Millisecond)
 	one.Settle(yes, "editor")
 	one.Leave()
-	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.ID == "toolu_1a" })
+	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.Call.ID == "toolu_1a" })
 	require.NoError(t, two.Turn(), "it is still to be asked")
 	require.NoError(t, two.Context().Err())
 }
@@ -78,8 +81,7 @@ func TestOddIDs(t *testing.T) {
 	board := h.start(t.TempDir())
 	l := h.link(d, out, token)
 	for _, id := range []string{"..", ".", "a/b", "", "?x=1#y", "%2e%2e", "\x00\n", "ü 漢"} {
-		ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: id, ID: id + "x", Questions: []convert.Question{{Text: "Q?"}}}})
-		require.NoError(t, err)
+		ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: id, ID: id + "x", Questions: []convert.Question{{Text: "Q?"}}}})
 		t.Cleanup(ticket.Leave)
 		r := await(t, board, isOpen)
 		require.NoError(t, func() error {
@@ -98,10 +100,9 @@ func TestAQuestionThatTheHubDoesNotTake(t *testing.T) {
 	h, d, out := newHubs(t), new(desk.Desk), new(logs)
 	board := h.start(t.TempDir())
 	l := h.link(d, out, token)
-	odd, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: strings.Repeat("s", 600), ID: "toolu_1a", Questions: []convert.Question{{Text: "Q?"}}}})
-	require.NoError(t, err)
+	odd := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: strings.Repeat("s", 600), ID: "toolu_1a", Questions: []convert.Question{{Text: "Q?"}}}})
 	t.Cleanup(odd.Leave)
-	require.Eventually(t, func() bool { return out.count("does not take") == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return out.count("the hub refused a question") == 1 }, patience, time.Millisecond)
 	odd.Asking(0, "editor")
 	ask(t, d, "toolu_2b")
 	await(t, board, isOpen)
@@ -113,11 +114,9 @@ func TestAQuestionThatTheHubDoesNotTake(t *testing.T) {
 // has one of the two, and the hub says which.
 func TestTheEditorAndAPhoneAnswerAtOnce(t *testing.T) {
 	t.Parallel()
-	h, d := newHubs(t), new(desk.Desk)
-	board := h.start(t.TempDir())
-	h.link(d, io.Discard, token)
+	_, d, board, _ := linked(t)
 	won := map[string]int{}
-	for i := range paralleltest.Often(150) {
+	for i := range leaktest.Often(150) {
 		ticket := ask(t, d, fmt.Sprintf("toolu_%dx", i))
 		r := await(t, board, isOpen)
 		phone := make(chan error, 1)
@@ -156,8 +155,7 @@ func TestSessionsOfTheSameName(t *testing.T) {
 			post := func() *desk.Ticket {
 				d := new(desk.Desk)
 				h.link(d, io.Discard, token)
-				ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: name, ID: "question_1", Questions: []convert.Question{{Text: "Deploy?"}}}})
-				require.NoError(t, err)
+				ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: name, ID: "question_1", Questions: []convert.Question{{Text: "Deploy?"}}}})
 				t.Cleanup(ticket.Leave)
 				require.NoError(t, ticket.Turn())
 				return ticket
@@ -171,6 +169,36 @@ func TestSessionsOfTheSameName(t *testing.T) {
 			<-one.Context().Done()
 			require.Len(t, first(board), 1)
 			require.NoError(t, two.Context().Err())
+		})
+	}
+}
+
+// The end of a turn is told once, also to a hub that knows nothing of turns, and without
+// what looks like a secret.
+func TestTurnsAreTold(t *testing.T) {
+	for status, works := range map[int]string{http.StatusOK: "a hub", http.StatusNotFound: "an older hub"} {
+		t.Run(works, func(t *testing.T) {
+			got := make(chan string, 10)
+			s := httptest.NewServer(watchtest.Proves(token, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				w.WriteHeader(status)
+				got <- r.URL.Path + " " + string(body)
+			}))
+			defer s.Close()
+			u, err := url.Parse(s.URL)
+			require.NoError(t, err)
+			var log logs
+			var d desk.Desk
+			h := &hubs{t: t, url: u}
+			l := h.link(&d, &log, token)
+			d.EndTurn(desk.Turn{Session: session, Dir: "/src", Working: true}) // it is not done
+			d.EndTurn(desk.Turn{Session: session, Dir: "/src"})
+			require.Equal(t, "/conversations/"+session+`/turn {"event":"done","agent":"tester","dir":"/src"}`, <-got)
+			d.EndTurn(desk.Turn{Session: session, Agent: "goose", Working: true, Err: errors.New("no API_TOKEN=abcdefgh1234")})
+			require.Equal(t, "/conversations/"+session+`/turn {"event":"`+hublink.TurnFailed+`","agent":"goose","text":"no API_TOKEN=•••"}`, <-got)
+			l.Close()
+			require.Empty(t, got)
+			require.Zero(t, log.count("level="))
 		})
 	}
 }

@@ -48,6 +48,9 @@ type several struct {
 	current atomic.Int32 // which one worked last
 }
 
+// CloseIdleConnections is for [http.Client.CloseIdleConnections].
+func (s *several) CloseIdleConnections() { (&http.Client{Transport: s.base}).CloseIdleConnections() }
+
 func (s *several) RoundTrip(req *http.Request) (*http.Response, error) {
 	for left := len(s.urls) - 1; ; left-- {
 		i := s.current.Load()
@@ -56,7 +59,7 @@ func (s *several) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		reply, err := s.base.RoundTrip(again)
-		if err == nil && !unavailable(reply.StatusCode) {
+		if err == nil && !Unavailable(reply.StatusCode) {
 			return reply, nil
 		}
 		s.current.CompareAndSwap(i, (i+1)%int32(len(s.urls)))
@@ -69,9 +72,9 @@ func (s *several) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// unavailable reports whether a hub, or a proxy before it, says that another one
+// Unavailable reports whether a hub, or a proxy before it, says that another one
 // may do better.
-func unavailable(status int) bool {
+func Unavailable(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 

@@ -27,10 +27,9 @@ func smallStore(t *testing.T) hubstore.Options {
 
 func askSized(t *testing.T, d *desk.Desk, id, text string) *desk.Ticket {
 	t.Helper()
-	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{
+	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{
 		Session: session, ID: id, Questions: []convert.Question{{Text: text}},
 	}})
-	require.NoError(t, err)
 	t.Cleanup(ticket.Leave)
 	require.NoError(t, ticket.Turn())
 	return ticket
@@ -50,13 +49,13 @@ func TestAQuestionThatIsTooLarge(t *testing.T) {
 			h.link(d, log, token)
 			large := askSized(t, d, "toolu_large", text)
 			require.Eventually(t, func() bool { return log.count("level=WARN") == 1 }, patience, time.Millisecond)
-			require.Equal(t, 1, log.count("nobody is asked there"))
+			require.Equal(t, 1, log.count("asked here only"))
 			require.NoError(t, large.Context().Err())
 			_, first := large.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "yes"}}}, "editor")
 			require.True(t, first)
 			large.Leave()
 			ask(t, d, "toolu_next")
-			require.Equal(t, "toolu_next", await(t, board, isOpen).ID)
+			require.Equal(t, "toolu_next", await(t, board, isOpen).Call.ID)
 			require.Empty(t, board.Settled("", 10))
 			require.Equal(t, 1, log.count("level=WARN"))
 		})
@@ -70,7 +69,7 @@ func TestMarkupIsNotLonger(t *testing.T) {
 	board := h.start(t.TempDir())
 	h.link(d, new(logs), token)
 	askSized(t, d, "toolu_markup", strings.Repeat("<", 500<<10))
-	require.Equal(t, "toolu_markup", await(t, board, isOpen).ID)
+	require.Equal(t, "toolu_markup", await(t, board, isOpen).Call.ID)
 }
 
 // An answer of the editor that the hub cannot keep ends the question there all

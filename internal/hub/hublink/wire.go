@@ -7,6 +7,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Dialect is the name that our own way to write a call has at the hub. It
@@ -15,6 +16,9 @@ const Dialect = "bridge"
 
 // Asking is a call in our own way, with who asks it.
 type Asking struct {
+	// Name is that of the question at the hub; whoever posted it has minted it. Hubs of
+	// before names take the call's id for it.
+	Name    string `json:"name,omitempty"`
 	Kind    string `json:"kind"`
 	Title   string `json:"title,omitempty"`
 	Agent   string `json:"agent,omitempty"`
@@ -24,12 +28,11 @@ type Asking struct {
 	Detail string `json:"detail,omitempty"`
 	// About is what else there is to tell.
 	About about.About `json:"about,omitzero"`
-	// Asker names the process that asks: under two ids it has two questions.
+	// Asker names the process that asks.
 	Asker string `json:"asker,omitempty"`
-	// Prompted says that the user has prompted since the process has the session:
-	// nothing of a predecessor is taken over.
-	Prompted bool         `json:"prompted,omitempty"`
-	Call     convert.Call `json:"call"`
+	// Prompts is that of [life.Epoch].
+	Prompts int          `json:"prompts,omitempty"`
+	Call    convert.Call `json:"call"`
 }
 
 // Settling is an outcome that the asker got elsewhere.
@@ -57,17 +60,20 @@ type Received struct {
 	Asker string `json:"asker,omitempty"`
 }
 
-// Turn says how a turn of an agent ended, or that it waits where it can only be answered
-// in its terminal.
+// Turn says how a turn of an agent ended, that it waits where it can only be answered
+// in its terminal, or that the user began one.
 type Turn struct {
-	Event string `json:"event"` // [TurnDone], [TurnFailed] or [TurnWaits]
+	Event string `json:"event"` // [TurnDone], [TurnFailed], [TurnWaits] or [TurnPrompted]
 	Agent string `json:"agent,omitempty"`
 	Dir   string `json:"dir,omitempty"`
 	// Text is what the agent said last, why it failed, or what it waits for.
 	Text string `json:"text,omitempty"`
+	// Asker and Prompts are those of an [Asking], of a turn that the user began.
+	Asker   string `json:"asker,omitempty"`
+	Prompts int    `json:"prompts,omitempty"`
 }
 
-const TurnDone, TurnFailed, TurnWaits = "done", "failed", "waits"
+const TurnDone, TurnFailed, TurnWaits, TurnPrompted = "done", "failed", "waits", "prompted"
 
 // TurnEvent is what there is to tell of the end of a turn: nothing, which is "", of an agent
 // that goes on in the background and did not fail.
@@ -103,10 +109,9 @@ func DecodeOutcome(data []byte) (o convert.Outcome, question, by string, err err
 
 // Result is the outcome as package convert has it.
 func (s Settling) Result() (convert.Outcome, error) {
-	for st := convert.Answered; st <= convert.Failed; st++ {
-		if st.String() == s.Outcome {
-			return convert.Outcome{Status: st, Answers: s.Answers, Reason: s.Reason}, nil
-		}
+	status, ok := life.StatusOf(s.Outcome, s.By)
+	if !ok {
+		return convert.Outcome{}, fmt.Errorf("expected answered, declined, cancelled, withdrawn, failed or disconnected as the outcome, got %q", s.Outcome)
 	}
-	return convert.Outcome{}, fmt.Errorf("expected answered, declined, cancelled, failed or disconnected as the outcome, got %q", s.Outcome)
+	return convert.Outcome{Status: status, Answers: s.Answers, Reason: s.Reason}, nil
 }

@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 func TestMain(m *testing.M) {
-	paralleltest.Main(8)
+	leaktest.Parallel(8)
 	os.Exit(m.Run())
 }

@@ -2,9 +2,12 @@ package hubstore
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 )
 
@@ -128,4 +131,53 @@ func TestOwnWritesEndWithTheStore(t *testing.T) {
 	s.Close()
 	require.Error(t, <-ended)
 	require.Empty(t, s.watches.list)
+}
+
+// A file with neither is refused, and none of it is in the error.
+func TestCredentials(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "creds")
+	_, err := credentials(name)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	for text, want := range map[string][2]string{
+		"hub:pass:word\r\n": {"hub", "pass:word"}, "hub:secret": {"hub", "secret"},
+		"": {}, "secret": {}, ":secret": {}, "hub:": {}, "hub:secret\nmore": {},
+	} {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		option, err := credentials(name)
+		if want[0] == "" {
+			require.ErrorContains(t, err, "expected what NATS makes for a user, or one line USER:PASSWORD", text)
+			require.NotContains(t, err.Error(), "secret")
+			continue
+		}
+		require.NoError(t, err, text)
+		o := nats.GetDefaultOptions()
+		require.NoError(t, option(&o))
+		require.Equal(t, want, [2]string{o.User, o.Password})
+	}
+}
+
+// deadline notes until when a write may take.
+type deadline struct {
+	nats.JetStreamContext
+	until time.Time
+}
+
+func (d *deadline) PublishMsg(m *nats.Msg, opts ...nats.PubOpt) (*nats.PubAck, error) {
+	d.until, _ = opts[0].(nats.ContextOpt).Deadline()
+	return d.JetStreamContext.PublishMsg(m, opts...)
+}
+
+// A mark of a store of our own has all the time that there is: on a busy machine each of
+// many short attempts would come too late, and the hub would take its disk for broken.
+func TestAMarkOfASlowMachine(t *testing.T) {
+	s, err := Open(t.Context(), Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	defer s.Close()
+	d := &deadline{JetStreamContext: s.direct}
+	s.direct = d
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	_, err = s.Mark(ctx)
+	require.NoError(t, err)
+	require.Greater(t, time.Until(d.until), time.Minute)
 }

@@ -266,6 +266,9 @@ func (s *Store) Hear(f func(data []byte)) (stop func(), err error) {
 	if err == nil {
 		err = s.conn.FlushTimeout(readyTime) // from now on nothing is missed
 	}
+	if errors.Is(err, nats.ErrConnectionClosed) && !s.conn.IsClosed() { // it was lost meanwhile, and that with it
+		err = s.conn.FlushTimeout(readyTime)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listen to others: %w", err)
 	}
@@ -368,6 +371,7 @@ func (s *Store) embed(dir string, report func(problem string)) error {
 		JetStream: true, StoreDir: dir, SyncAlways: true,
 		JetStreamMaxMemory: 1 << 20, JetStreamMaxStore: -1,
 		MaxPayload:      maxValue,
+		WriteDeadline:   readyTime, // who is late to read on a busy machine is no reason to give up, either
 		NoSystemAccount: true,
 	})
 	if err != nil {

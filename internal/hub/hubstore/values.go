@@ -262,12 +262,13 @@ func (s *Store) Mark(ctx context.Context) (uint64, error) {
 	return revision, nil
 }
 
-// note writes under a key that has no value.
+// note writes under a key that has no value. A server in this process that is slow would
+// be slow the next time, too.
 func (s *Store) note(ctx context.Context, key string) (uint64, error) {
 	for most := firstTime; ; {
-		one, cancel := context.WithTimeout(ctx, most)
-		ack, err := s.direct.PublishMsg(s.noteAt(key), nats.Context(one))
-		cancel()
+		ack, err := attempt(ctx, s.shared, most, func(ctx context.Context) (*nats.PubAck, error) {
+			return s.direct.PublishMsg(s.noteAt(key), nats.Context(ctx))
+		})
 		if err == nil {
 			s.wrote(Entry{Key: key, Revision: ack.Sequence})
 			return ack.Sequence, nil

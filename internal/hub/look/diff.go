@@ -5,22 +5,16 @@ import (
 	"html/template"
 	"strings"
 
-	godiff "github.com/rogpeppe/go-internal/diff"
-
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
 // changes draws changes of files that the agent shows beside its input.
-func (t *Thing) changes(list []about.Change) {
-	for _, c := range list {
-		t.diff(c.Path, c.Old, c.New)
+func (t *Thing) changes(c Call) {
+	for _, change := range c.Changes {
+		t.diff(c.within(change.Path), change.Old, change.New)
 	}
 }
-
-// maxDiff is how much text is compared line by line. More is shown as if all of it
-// had changed.
-const maxDiff = 2 << 20
 
 // diff draws a change of a file. Without the text before it, all of it is new;
 // whether the file is there already nobody has said.
@@ -63,25 +57,12 @@ func pathLabel(path string) template.HTML {
 
 // compare is the lines of a diff.
 func compare(old, text string) (rows []row) {
-	if len(old)+len(text) > maxDiff {
-		return append(signed(old, '-'), signed(text, '+')...)
-	}
-	d := string(godiff.Diff("old", ended(old), "new", ended(text)))
-	for range 3 { // diff, ---, +++
-		_, d, _ = strings.Cut(d, "\n")
-	}
-	for l := range strings.SplitSeq(strings.TrimSuffix(d, "\n"), "\n") {
-		switch {
-		case l == "":
-		case l[0] == '@':
-			if len(rows) > 0 {
-				rows = append(rows, row{line: line{text: "⋯"}, gap: true})
-			}
-		case l[0] == '+' || l[0] == '-':
-			rows = append(rows, row{line: line{text: l[1:]}, sign: l[0]})
-		default:
-			rows = append(rows, row{line: line{text: l[1:]}})
+	for _, l := range about.Diff(old, text) {
+		r := row{line: line{text: l.Text}, sign: l.Sign}
+		if l.Sign == '@' {
+			r = row{line: line{text: "⋯"}, gap: true}
 		}
+		rows = append(rows, r)
 	}
 	return folded(rows)
 }
@@ -102,19 +83,4 @@ func folded(rows []row) (out []row) {
 		i = max(n, i+1)
 	}
 	return out
-}
-
-func signed(s string, sign byte) (rows []row) {
-	for _, l := range split(strings.TrimSuffix(s, "\n")) {
-		rows = append(rows, row{line: l, sign: sign})
-	}
-	return rows
-}
-
-func ended(text string) []byte {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	return []byte(text)
 }

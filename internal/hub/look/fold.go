@@ -2,7 +2,11 @@ package look
 
 import (
 	"html/template"
+	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 const (
@@ -37,6 +41,36 @@ func (t Thing) Empty() bool { return len(t.parts) == 0 }
 // Source is a plan as it was written.
 func (t Thing) Source() string { return t.source }
 
+// preamble are lines of a script that do nothing by themselves.
+var preamble = regexp.MustCompile(`^(#|set [-+]|$)`)
+
+// Title is the thing in a line: a plan's heading, the first command of a script and how many
+// lines there are more, a file's path, a tool's name.
+func (t Thing) Title() string {
+	for l := range strings.SplitSeq(t.source, "\n") {
+		if l = strings.Trim(l, "#*_ \t\r"); l != "" {
+			return clean.Line(l)
+		}
+	}
+	for _, p := range t.parts {
+		switch {
+		case p.class == "quote", p.class == "line" && t.Mark == "command": // words about it
+		case p.html != "":
+			return clean.Line(plain(string(p.html)))
+		case p.class != "command" && p.label != "":
+			return clean.Line(plain(string(p.label)))
+		case len(p.rows) > 0:
+			first := max(0, slices.IndexFunc(p.rows, func(r row) bool { return !preamble.MatchString(strings.TrimSpace(r.text)) }))
+			title := clean.Line(p.rows[first].text)
+			if more := len(p.rows) - 1; more > 0 {
+				title = clean.Truncate(title, 60) + " +" + lineCount(more)
+			}
+			return title
+		}
+	}
+	return ""
+}
+
 // Whole is all of it.
 func (t Thing) Whole() template.HTML {
 	var b strings.Builder
@@ -44,6 +78,35 @@ func (t Thing) Whole() template.HTML {
 		p.write(&b, len(p.rows))
 	}
 	return template.HTML(b.String())
+}
+
+// Plain is all of it for a terminal. Lines of a diff have their signs, Markdown is as it was
+// written, and what hides or turns text is shown as what it is.
+func (t Thing) Plain() string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		if p.label != "" {
+			b.WriteString(clean.Visible(plain(string(p.label))) + "\n")
+		}
+		for _, r := range p.rows {
+			b.WriteString(p.lead(r) + clean.Visible(r.said()) + "\n")
+		}
+		if p.words != "" {
+			b.WriteString(clean.Visible(strings.TrimSuffix(p.words, "\n")) + "\n")
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// lead is what stands before a row where no style can tell it.
+func (p part) lead(r row) string {
+	switch {
+	case p.class == "command":
+		return "$ "
+	case r.sign != 0:
+		return string(rune(r.sign)) + " "
+	}
+	return ""
 }
 
 // Folded is its beginning, and how many lines there are more.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // input is the input of a tool call: its members in their order.
@@ -74,11 +76,7 @@ func words(v json.RawMessage) string {
 	if json.Compact(&b, v) == nil && b.Len() <= maxInline {
 		return b.String()
 	}
-	b.Reset()
-	if json.Indent(&b, v, "", "  ") != nil {
-		return string(v)
-	}
-	return b.String()
+	return clean.Indented(v)
 }
 
 // maxInline is how long a value may be that is shown in one line.

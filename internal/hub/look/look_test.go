@@ -169,6 +169,27 @@ func TestNothingIsLeftOut(t *testing.T) {
 	require.True(t, Draw(Call{Tool: about.Tool{Kind: "switch_mode", Text: "# Plan"}}).Plan)
 }
 
+// In a terminal a permission is shown as what it is, and all of it.
+func TestPlain(t *testing.T) {
+	old := "x\n"
+	changed := about.Tool{Changes: []about.Change{{Path: "/etc/hosts", Old: &old, New: "y\n"}}, Text: "Why\u001b"}
+	for want, c := range map[string]Call{
+		"$ ls\n$ rm -rf x␛\nThe agent says\nLists":                 {Detail: `{"command":"ls\nrm -rf x\u001b","description":"Lists"}`},
+		"a.go +2 −1\n- x\n+ y\n+ z":                                {Detail: `{"file_path":"a.go","old_string":"x","new_string":"y\nz"}`},
+		"a.go 1 line\n+ x":                                         {Detail: `{"file_path":"a.go","content":"x\n"}`},
+		"# Do\n\n- **it**":                                         {Name: "ExitPlanMode", Detail: `{"plan":"# Do\n\n- **it**"}`},
+		"https://a.example/\nto: 1\nb␊: c":                         {Name: "WebFetch", Detail: `{"url":"https://a.example/","to":1,"b\n":"c"}`},
+		"tool of the MCP server s\nx: 1":                           {Name: "mcp__s__tool", Detail: `{"x":1}`},
+		`{"command":"ls","command":"rm -rf x"}`:                    {Detail: `{"command":"ls","command":"rm -rf x"}`},
+		"a +1 −1\n- x\n+ y\nreplace_all: true":                     {Detail: `{"file_path":"a","edits":[{"old_string":"x","new_string":"y","replace_all":true}]}`},
+		"plain words":                                              {Detail: "plain words"},
+		"$ a\n$ ⋯ 9 blank lines ⋯\n$ b":                            {Detail: `{"command":"a\n\n\n\n\n\n\n\n\n\nb"}`},
+		"$ make\n/etc/hosts +1 −1\n- x\n+ y\nThe agent says\nWhy␛": {Detail: `{"command":"make"}`, Tool: changed},
+	} {
+		require.Equal(t, want, Draw(c).Plain())
+	}
+}
+
 // What says nothing is not said.
 func TestABlankDescription(t *testing.T) {
 	for _, detail := range []string{`{"command":"ls"}`, `{"command":"ls","description":" \n"}`} {
@@ -204,5 +225,71 @@ func TestNothingIsSaidTwice(t *testing.T) {
 			require.NotContains(t, whole, "Bash<")
 			require.NotContains(t, whole, "The agent says")
 		})
+	}
+	for path, want := range map[string]string{"/src/web/a/b.ts": "a/b.ts", "/src/website/b.ts": "/src/website/b.ts", "/src/web/../b.ts": "/src/web/../b.ts"} {
+		whole := string(Draw(Call{Name: "Edit", Title: "Edit " + path, Dir: "/src/web", Detail: `{"file_path":"` + path + `","old_string":"a","new_string":"b"}`}).Whole())
+		require.Contains(t, whole, `dir="ltr">`+want+`</bdi>`)
+		require.Equal(t, 1, strings.Count(whole, "b.ts"), whole)
+	}
+}
+
+// What nests deep is drawn in as much room as it has, whoever asks: each line would be as long as it is deep.
+func TestDeep(t *testing.T) {
+	deep := `{"x":` + strings.Repeat(`[`, 1000) + strings.Repeat(`1,`, 5000) + `1` + strings.Repeat(`]`, 1000) + `}`
+	require.Less(t, len(Draw(Call{Name: "Deploy", Detail: deep}).Whole()), 10*len(deep))
+}
+
+func jsonString(s string) (string, error) {
+	b, err := json.Marshal(s)
+	return string(b), err
+}
+
+func toolOf(s string) about.Tool {
+	return about.Tool{Kind: s, Text: s, Changes: []about.Change{{Path: s, New: s}, {Path: s, Old: &s, New: s + "x"}}}
+}
+
+var (
+	tagAt = regexp.MustCompile(`^<(/?)([a-z0-9]+)((?: [a-z-]+="[^"<>]*")*)>`)
+	hides = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\u200b\ufeff\u2028]")
+	attr  = regexp.MustCompile(` ([a-z-]+)="([^"<>]*)"`)
+	tags  = " p div span b em strong s code pre h4 ul ol li hr blockquote table thead tbody tr th td a ins del bdi "
+	attrs = " class dir data-n data-lang start tabindex role aria-label scope rel target href "
+)
+
+// checkHTML reads what was drawn by the few rules that it keeps: known tags and
+// attributes, all closed, addresses of the web, nothing that hides or turns text.
+func checkHTML(t *testing.T, h string) {
+	var open []string
+	rest := h
+	for {
+		i := strings.IndexByte(rest, '<')
+		if i < 0 {
+			break
+		}
+		rest = rest[i:]
+		m := tagAt.FindStringSubmatch(rest)
+		require.NotNil(t, m, "no tag of ours: %.200s", rest)
+		if !strings.Contains(tags, " "+m[2]+" ") {
+			t.Fatalf("unknown tag: %.200s", rest)
+		}
+		switch {
+		case m[1] == "/":
+			if len(open) == 0 || open[len(open)-1] != m[2] {
+				t.Fatalf("%v: %.300s", open, h)
+			}
+			open = open[:len(open)-1]
+		case m[2] != "hr":
+			open = append(open, m[2])
+		}
+		for _, a := range attr.FindAllStringSubmatch(m[3], -1) {
+			if !strings.Contains(attrs, " "+a[1]+" ") || a[1] == "href" && !strings.HasPrefix(a[2], "http") {
+				t.Fatalf("%s: %.300s", a[0], h)
+			}
+		}
+		rest = rest[len(m[0]):]
+	}
+	require.Empty(t, open, "%.300s", h)
+	if hides.MatchString(h) {
+		t.Fatalf("it hides or turns text: %.300q", h)
 	}
 }

@@ -1,92 +1,243 @@
 package look
 
 import (
+	"bytes"
 	"html/template"
+	"math"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extended "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // Markdown draws what a model or a person wrote: headings, lists, quotes, tables,
 // code, strong and emphasised words, links. HTML in it is text, images are their
 // words, and every link shows its address: nothing is fetched and nothing is hidden.
 func Markdown(s string) template.HTML {
-	m := md{}
-	m.blocks(strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n"), 0)
-	return template.HTML(m.b.String())
+	var b strings.Builder
+	for _, p := range markdown(s, math.MaxInt) {
+		b.WriteString(string(p.html))
+	}
+	return template.HTML(b.String())
 }
+
+// markdown draws Markdown in parts of at least as many lines, where it can be folded:
+// between blocks.
+func markdown(s string, least int) (parts []part) {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	if mdNested.MatchString(s) || marks(s) > mostMarked {
+		return []part{{class: "md", html: `<p dir="auto">` + Text(s) + `</p>`, words: s, lines: lineCountOf(s)}}
+	}
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if Blank(l) {
+			lines[i] = ""
+		}
+	}
+	m := md{source: []byte(strings.Join(lines, "\n"))}
+	begin := 0
+	for c := mdBlocks.Parse(text.NewReader(m.source)).FirstChild(); c != nil; c = c.NextSibling() {
+		m.draw(c)
+		end := len(m.source)
+		if next := c.NextSibling(); next != nil {
+			if end = next.Pos(); bytes.Count(m.source[begin:end], []byte("\n")) < least {
+				continue
+			}
+		}
+		m.flush()
+		words := string(m.source[begin:end])
+		parts = append(parts, part{class: "md", html: template.HTML(m.b.String()), words: words, lines: lineCountOf(words)})
+		m.b.Reset()
+		begin = end
+	}
+	return parts
+}
+
+// mostMarked is how many marks of Markdown are looked at in one piece: what they mean takes
+// the square of their number to find out. What has more is shown as it is written.
+const mostMarked = 2000
+
+// marks counts those of the piece that has most, or a tenth of all.
+func marks(s string) (most int) {
+	all, here := 0, 0
+	for l := range strings.SplitSeq(s, "\n") {
+		n := len(l) - len(mdMark.Replace(l))
+		if here += n; Blank(l) {
+			here = 0
+		}
+		most, all = max(most, here), all+n
+	}
+	return max(most, all/10)
+}
+
+var mdMark = strings.NewReplacer("[", "", "]", "", "(", "", "*", "", "_", "", "~", "", "`", "", "<", "", "!", "")
+
+// lineCountOf is about how many rows of a screen a text takes.
+func lineCountOf(s string) int { return strings.Count(s, "\n") + 1 + len(s)/100 }
 
 // Inline draws a few words of Markdown that are part of something to tap: code, strong and
 // emphasised words. Nothing in it can be followed.
 func Inline(s string) template.HTML {
+	if marks(s) > mostMarked {
+		return Text(s)
+	}
 	m := md{still: true}
 	m.inline(s)
 	return template.HTML(m.b.String())
 }
 
-type md struct {
-	b     strings.Builder
-	still bool // links are not to be followed
-}
-
+// Raw HTML is no part of either grammar, nor are definitions of links, which nobody sees.
 var (
-	mdHeading = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`)
-	mdItem    = regexp.MustCompile(`^( *)([-*+]|[0-9]{1,9}[.)])[ \t]+(.*)$`)
-	mdRule    = regexp.MustCompile(`^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$`)
-	mdFence   = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
-	mdLang    = regexp.MustCompile(`^[A-Za-z0-9+#._-]{1,40}$`)
-	mdTable   = regexp.MustCompile(`^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
-	mdTask    = regexp.MustCompile(`^\[([ xX])\][ \t]+(.*)$`)
+	mdWords = parser.WithInlineParsers(
+		util.Prioritized(parser.NewCodeSpanParser(), 100),
+		util.Prioritized(extension.NewTaskCheckBoxParser(), 150),
+		util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300),
+		util.Prioritized(parser.NewEmphasisParser(), 500),
+		util.Prioritized(extension.NewStrikethroughParser(), 500),
+	)
+	mdLines  = parser.NewParser(parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1000)), mdWords)
+	mdBlocks = parser.NewParser(parser.WithBlockParsers(
+		util.Prioritized(parser.NewSetextHeadingParser(), 100),
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(parser.NewListParser(), 300),
+		util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(parser.NewBlockquoteParser(), 800),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	), mdWords)
 )
 
-// maxNested bounds lists and quotes in each other.
-const maxNested = 8
+var (
+	// mdNested are more lists and quotes in each other than anybody reads.
+	mdNested = regexp.MustCompile(`(?m)^(?:[ \t]*(?:>|[-*+][ \t]|[0-9]{1,9}[.)][ \t])){9}`)
+	mdLang   = regexp.MustCompile(`^[A-Za-z0-9+#._-]{1,40}$`)
+	mdTable  = regexp.MustCompile(`^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+	mdNumber = regexp.MustCompile(`^[ \t]*([0-9]{1,9})[.)]`)
+	mdAuto   = regexp.MustCompile(`\bhttps?://[^\s<>"'` + "`" + `]+`)
+)
 
-func (m *md) blocks(lines []string, depth int) {
-	for i := 0; i < len(lines); {
-		switch text := lines[i]; {
-		case Blank(text):
-			i++
-		case mdFence.MatchString(text):
-			i = m.fence(lines, i)
-		case mdHeading.MatchString(text):
-			h := mdHeading.FindStringSubmatch(text)
-			// Below those of the page, and all of one level: a text may begin with any.
-			if m.b.WriteString(`<h4`); len(h[1]) > 1 {
-				m.b.WriteString(` class="sub"`)
-			}
-			m.b.WriteString(` dir="auto">`)
-			m.inline(h[2])
-			m.b.WriteString("</h4>")
-			i++
-		case mdRule.MatchString(text):
-			m.b.WriteString("<hr>")
-			i++
-		case strings.HasPrefix(strings.TrimLeft(text, " "), ">") && depth < maxNested:
-			i = m.quote(lines, i, depth)
-		case mdItem.MatchString(text) && depth < maxNested:
-			i = m.list(lines, i, depth)
-		case strings.Contains(text, "|") && i+1 < len(lines) && strings.Contains(lines[i+1], "-") && mdTable.MatchString(lines[i+1]):
-			i = m.table(lines, i)
-		default:
-			i = m.paragraph(lines, i, depth)
+type md struct {
+	b      strings.Builder
+	source []byte
+	words  strings.Builder // that are not written yet
+	still  bool            // links are not to be followed
+	linked bool            // these are the words of a link
+	depth  int             // of lists and quotes
+}
+
+// open writes a tag of ours.
+func (m *md) open(tag string) {
+	m.flush()
+	m.b.WriteString(tag)
+}
+
+// flush writes words, with the addresses in them as links. Words that stand together are
+// written together: what is too long a run of blanks is seen only so.
+func (m *md) flush() {
+	s := m.words.String()
+	m.words.Reset()
+	for s != "" {
+		at := mdAuto.FindStringIndex(s)
+		if at == nil {
+			break
 		}
+		address := strings.TrimRight(s[at[0]:at[1]], ".,;:!?)*_")
+		writeText(&m.b, s[:at[0]])
+		m.address(address)
+		s = s[at[0]+len(address):]
+	}
+	writeText(&m.b, s)
+}
+
+func (m *md) children(n ast.Node) {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		m.draw(c)
 	}
 }
 
-func (m *md) fence(lines []string, i int) int {
-	f := mdFence.FindStringSubmatch(lines[i])
-	var body []string
-	for i++; i < len(lines); i++ {
-		if t := strings.TrimSpace(lines[i]); strings.HasPrefix(t, f[1]) && strings.Trim(t, f[1][:1]) == "" {
-			i++
-			break
+func (m *md) within(tag, end string, n ast.Node) {
+	m.open(tag)
+	m.children(n)
+	m.open(end)
+}
+
+func (m *md) draw(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.Heading:
+		// Below those of the page, and all of one level: a text may begin with any.
+		tag := `<h4 dir="auto">`
+		if n.Level > 1 {
+			tag = `<h4 class="sub" dir="auto">`
 		}
-		body = append(body, lines[i])
+		m.within(tag, "</h4>", n)
+	case *ast.ThematicBreak:
+		m.open("<hr>")
+	case *ast.Blockquote, *ast.List:
+		m.nested(n)
+	case *ast.FencedCodeBlock:
+		info := ""
+		if n.Info != nil {
+			info = strings.TrimSpace(string(n.Info.Segment.Value(m.source)))
+		}
+		m.code(info, n.Lines())
+	case *ast.CodeBlock:
+		m.code("", n.Lines())
+	case *ast.Paragraph, *ast.TextBlock:
+		m.paragraph(n)
+	case *ast.Text:
+		m.words.Write(n.Segment.Value(m.source))
+		if n.SoftLineBreak() || n.HardLineBreak() {
+			m.words.WriteByte('\n') // the style keeps line breaks: people write lines
+		}
+	case *ast.String:
+		m.words.Write(n.Value)
+	case *ast.CodeSpan:
+		m.open(`<code dir="ltr">`)
+		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+			if t, ok := c.(*ast.Text); ok {
+				writeText(&m.b, strings.ReplaceAll(string(t.Segment.Value(m.source)), "\n", " "))
+			}
+		}
+		m.open("</code>")
+	case *ast.Emphasis:
+		if n.Level > 1 {
+			m.within("<strong>", "</strong>", n)
+		} else {
+			m.within("<em>", "</em>", n)
+		}
+	case *extended.Strikethrough:
+		m.within("<s>", "</s>", n)
+	case *extended.TaskCheckBox:
+		box := "☐ "
+		if n.IsChecked {
+			box = "☑ "
+		}
+		m.words.WriteString(box)
+	case *ast.AutoLink:
+		m.flush()
+		m.address(string(n.Label(m.source)))
+	case *ast.Link:
+		m.link(n, n.Destination, n.Title)
+	case *ast.Image:
+		m.open(`<span class="odd">image</span> `)
+		m.link(n, n.Destination, n.Title)
+	default:
+		m.children(n)
 	}
-	info := strings.TrimSpace(f[2])
+}
+
+func (m *md) code(info string, lines *text.Segments) {
+	m.flush()
 	if info != "" && !mdLang.MatchString(info) { // more than the name of a language
 		m.b.WriteString(`<p class="info" dir="ltr">` + string(Text(info)) + "</p>")
 	}
@@ -94,305 +245,149 @@ func (m *md) fence(lines []string, i int) int {
 	if mdLang.MatchString(info) {
 		m.b.WriteString(` data-lang="` + info + `"`)
 	}
-	m.b.WriteString(` dir="ltr">`)
-	m.b.WriteString(string(Text(strings.Join(body, "\n"))))
-	m.b.WriteString("</pre>")
-	return i
+	m.b.WriteString(` dir="ltr">` + string(Text(strings.TrimSuffix(string(lines.Value(m.source)), "\n"))) + "</pre>")
 }
 
-func (m *md) quote(lines []string, i, depth int) int {
-	var inner []string
-	for ; i < len(lines) && strings.HasPrefix(strings.TrimLeft(lines[i], " "), ">"); i++ {
-		inner = append(inner, strings.TrimPrefix(strings.TrimPrefix(strings.TrimLeft(lines[i], " "), ">"), " "))
+// maxNested is how many lists and quotes are drawn in each other: each is narrower. What
+// is deeper has its marks, and no place of its own.
+const maxNested = 8
+
+func (m *md) nested(n ast.Node) {
+	m.depth++
+	defer func() { m.depth-- }()
+	list, ok := n.(*ast.List)
+	switch {
+	case m.depth > maxNested && !ok:
+		m.words.WriteString("\n> ")
+		m.children(n)
+	case m.depth > maxNested:
+		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+			mark := string(list.Marker)
+			if said, ok := m.number(c); ok {
+				mark = number(said) + mark
+			}
+			m.words.WriteString("\n" + mark + " ")
+			m.children(c)
+		}
+	case ok:
+		m.list(list)
+	default:
+		m.within("<blockquote>", "</blockquote>", n)
 	}
-	m.b.WriteString("<blockquote>")
-	m.blocks(inner, depth+1)
-	m.b.WriteString("</blockquote>")
-	return i
 }
 
-// list draws a list with all that is indented below its items.
-func (m *md) list(lines []string, i, depth int) int {
-	first := mdItem.FindStringSubmatch(lines[i])
-	indent, ordered := len(first[1]), len(first[2]) > 1
+func (m *md) list(n *ast.List) {
 	open, end := "<ul>", "</ul>"
-	if ordered {
+	if n.IsOrdered() {
 		open, end = "<ol>", "</ol>"
 	}
-	m.b.WriteString(open)
+	m.open(open)
 	count := 0
-	for i < len(lines) {
-		item := mdItem.FindStringSubmatch(lines[i])
-		if item == nil || len(item[1]) < indent || len(item[1]) > indent+3 || (len(item[2]) > 1) != ordered || mdRule.MatchString(lines[i]) {
-			break
-		}
-		inner, blank := []string{item[3]}, false
-		for i++; i < len(lines); i++ {
-			lead := len(lines[i]) - len(strings.TrimLeft(lines[i], " \t"))
-			switch {
-			case Blank(lines[i]):
-				blank = true
-				inner = append(inner, "")
-				continue
-			case lead > indent && (lead >= indent+2 || !blank):
-			case blank || lead <= indent && begins(lines[i]):
-				lead = -1
-			}
-			if lead < 0 {
-				break
-			}
-			blank = false
-			inner = append(inner, outdent(lines[i], indent+2))
-		}
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		m.b.WriteString(`<li dir="auto"`)
 		count++
-		if n, err := strconv.Atoi(strings.TrimRight(item[2], ".)")); err == nil && n != count { // as it is written
-			m.b.WriteString(` value="` + number(n) + `"`)
-			count = n
+		if said, ok := m.number(c); ok && said != count { // as it is written
+			m.b.WriteString(` value="` + number(said) + `"`)
+			count = said
 		}
-		m.b.WriteString(">")
-		if task := mdTask.FindStringSubmatch(inner[0]); task != nil {
-			box := "☐ "
-			if task[1] != " " {
-				box = "☑ "
-			}
-			inner[0] = task[2]
-			m.b.WriteString(box)
-		}
-		m.item(inner, depth)
-		m.b.WriteString("</li>")
+		m.within(">", "</li>", c)
 	}
-	m.b.WriteString(end)
-	return i
+	m.open(end)
 }
 
-// item draws what is in an item: its first words stand on the line of its mark.
-func (m *md) item(lines []string, depth int) {
-	n := 0
-	for n < len(lines) && !Blank(lines[n]) && (n == 0 && !begins(lines[0]) || n > 0 && !begins(lines[n])) {
-		n++
+// number is what stands before an item.
+func (m *md) number(item ast.Node) (int, bool) {
+	found := mdNumber.FindSubmatch(m.source[item.Pos():])
+	if found == nil {
+		return 0, false
 	}
-	for i, l := range lines[:n] {
-		if i > 0 {
-			m.b.WriteByte('\n')
-		}
-		m.inline(strings.TrimSpace(l))
-	}
-	m.blocks(lines[n:], depth+1)
+	n, err := strconv.Atoi(string(found[1]))
+	return n, err == nil
 }
 
-// begins reports whether a line begins a block of its own.
-func begins(s string) bool {
-	return mdFence.MatchString(s) || mdHeading.MatchString(s) || mdItem.MatchString(s) || mdRule.MatchString(s) || strings.HasPrefix(strings.TrimLeft(s, " "), ">")
-}
-
-// outdent takes up to n blanks from the beginning of a line.
-func outdent(s string, n int) string {
-	for n > 0 && s != "" && (s[0] == ' ' || s[0] == '\t') {
-		if s[0] == '\t' {
-			n -= 3
-		}
-		s, n = s[1:], n-1
+// paragraph draws words, or a table. The first words of an item stand on the line of its
+// mark.
+func (m *md) paragraph(n ast.Node) {
+	if lines := strings.Split(string(n.Lines().Value(m.source)), "\n"); len(lines) > 1 && strings.Contains(lines[0], "|") && mdTable.MatchString(strings.TrimSpace(lines[1])) {
+		m.table(lines)
+		return
 	}
-	return s
-}
-
-func (m *md) paragraph(lines []string, i, depth int) int {
-	m.b.WriteString(`<p dir="auto">`)
-	for n := 0; i < len(lines) && !Blank(lines[i]) && (n == 0 || !begins(lines[i]) || depth >= maxNested && !mdFence.MatchString(lines[i]) && !mdHeading.MatchString(lines[i])); i, n = i+1, n+1 {
-		if n > 0 {
-			m.b.WriteByte('\n') // the style keeps line breaks: people write lines
-		}
-		m.inline(strings.TrimSpace(lines[i]))
+	if _, ok := n.Parent().(*ast.ListItem); ok && n.PreviousSibling() == nil {
+		m.children(n)
+		return
 	}
-	m.b.WriteString("</p>")
-	return i
+	m.within(`<p dir="auto">`, "</p>", n)
 }
 
-func (m *md) table(lines []string, i int) int {
-	row := func(text, cell string) {
+// table draws rows with all of their cells, also where a row has more than the heads.
+func (m *md) table(lines []string) {
+	row := func(line, cell string) {
 		m.b.WriteString("<tr>")
-		for _, c := range cells(text) {
+		for _, c := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|"), "|") {
 			m.b.WriteString("<" + cell + ` dir="auto">`)
 			m.inline(c)
 			m.b.WriteString("</" + cell + ">")
 		}
 		m.b.WriteString("</tr>")
 	}
-	m.b.WriteString(`<div class="wide" tabindex="0" role="region" aria-label="Table"><table><thead>`)
-	row(lines[i], "th")
+	m.open(`<div class="wide" tabindex="0" role="region" aria-label="Table"><table><thead>`)
+	row(lines[0], "th")
 	m.b.WriteString("</thead><tbody>")
-	for i += 2; i < len(lines) && strings.Contains(lines[i], "|") && !Blank(lines[i]); i++ {
-		row(lines[i], "td")
+	rest := lines[2:]
+	for ; len(rest) > 0 && strings.Contains(rest[0], "|"); rest = rest[1:] {
+		row(rest[0], "td")
 	}
 	m.b.WriteString("</tbody></table></div>")
-	return i
-}
-
-func cells(text string) []string {
-	text = strings.TrimSpace(text)
-	text = strings.TrimSuffix(strings.TrimPrefix(text, "|"), "|")
-	list := strings.Split(text, "|")
-	for i := range list {
-		list[i] = strings.TrimSpace(list[i])
+	if more := strings.Join(rest, "\n"); !Blank(more) {
+		m.b.WriteString(`<p dir="auto">`)
+		m.inline(more)
+		m.b.WriteString("</p>")
 	}
-	return list
 }
 
-var (
-	mdLink = sync.OnceValue(func() *regexp.Regexp { // 500 of a class take a while to compile
-		return regexp.MustCompile(`^!?\[([^\[\]\n]{0,500})\]\(<?([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*)>?(?:[ \t]+["']([^"'\n]*)["'])?\)`)
-	})
-	mdAuto = regexp.MustCompile(`^https?://[^\s<>"'` + "`" + `]+`)
-)
-
-// maxSpan is how long a piece of a line with a look of its own is, in bytes: nobody
-// searches on for an end, again and again, in what a model wrote to take long.
-const maxSpan = 500
-
-// inline draws a line of words.
+// inline draws words that are no block.
 func (m *md) inline(s string) {
-	plain := 0
-	flush := func(to int) {
-		writeText(&m.b, s[plain:to])
-		plain = to
-	}
-	for i := 0; i < len(s); {
-		switch c := s[i]; {
-		case c == '\\' && i+1 < len(s) && strings.IndexByte("\\`*_{}[]()#+-.!|<>~", s[i+1]) >= 0:
-			i += 2 // as it is written
-			continue
-		case c == '`':
-			if body, n := codeSpan(s[i:min(len(s), i+maxSpan)]); n > 0 {
-				flush(i)
-				m.b.WriteString(`<code dir="ltr">`)
-				writeText(&m.b, body)
-				m.b.WriteString("</code>")
-				i += n
-				plain = i
-				continue
-			}
-		case c == '!' || c == '[':
-			if l := mdLink().FindStringSubmatch(s[i:]); l != nil {
-				flush(i)
-				m.link(l[1], l[2], c == '!')
-				if l[3] != "" {
-					m.b.WriteString(` <span class="title">“`)
-					writeText(&m.b, l[3])
-					m.b.WriteString("”</span>")
-				}
-				i += len(l[0])
-				plain = i
-				continue
-			}
-		case c == 'h' && (i == 0 || !wordByte(s[i-1])):
-			if u := strings.TrimRight(mdAuto.FindString(s[i:]), ".,;:!?)*_"); len(u) > len("https://") {
-				flush(i)
-				m.link("", u, false)
-				i += len(u)
-				plain = i
-				continue
-			}
-		case c == '*' || c == '_' || c == '~':
-			if tag, body, n := emphasis(s, i); n > 0 {
-				flush(i)
-				m.b.WriteString("<" + tag + ">")
-				m.inline(body)
-				m.b.WriteString("</" + tag + ">")
-				i += n
-				plain = i
-				continue
-			}
-			i = runEnd(s, i) - 1 // a run of marks that mean nothing
+	outer := m.source
+	m.source = []byte(s)
+	for p := mdLines.Parse(text.NewReader(m.source)).FirstChild(); p != nil; p = p.NextSibling() {
+		if p.PreviousSibling() != nil {
+			m.words.WriteByte('\n')
 		}
-		if s[i] == '`' {
-			i = runEnd(s, i) - 1
-		}
-		i++
+		m.children(p)
 	}
-	flush(len(s))
+	m.flush()
+	m.source = outer
 }
 
-// codeSpan reads `code` with as many ticks at its end as at its beginning.
-func codeSpan(s string) (body string, n int) {
-	ticks := runEnd(s, 0)
-	mark := s[:ticks]
-	for rest, at := s[ticks:], ticks; ; {
-		i := strings.Index(rest, mark)
-		if i < 0 {
-			return "", 0
-		}
-		run := runEnd(rest, i) - i
-		if run == ticks {
-			body = s[ticks : at+i]
-			if strings.HasPrefix(body, " ") && strings.HasSuffix(body, " ") && len(body) > 2 {
-				body = body[1 : len(body)-1]
-			}
-			return body, at + i + run
-		}
-		rest, at = rest[i+run:], at+i+run
+// link draws a link: its words, its address, its title. What is one in the words of
+// another can only be read.
+func (m *md) link(n ast.Node, destination, title []byte) {
+	address := string(destination)
+	if m.linked {
+		m.children(n)
+		m.words.WriteString(" " + address + " " + string(title))
+		return
+	}
+	m.flush()
+	inner := md{source: m.source, still: true, linked: true}
+	inner.children(n)
+	inner.flush()
+	words := inner.b.String()
+	if said := plain(words); said != "" && said != address {
+		m.b.WriteString(`<span class="linked">` + words + `</span> `)
+	}
+	m.address(address)
+	if len(title) > 0 {
+		m.b.WriteString(` <span class="title">“`)
+		writeText(&m.b, string(title))
+		m.b.WriteString("”</span>")
 	}
 }
 
-// runEnd is where a run of one character ends that begins at i.
-func runEnd(s string, i int) int {
-	c := s[i]
-	for i < len(s) && s[i] == c {
-		i++
-	}
-	return i
-}
-
-// emphasis reads **strong**, *emphasised* and ~~struck~~ words at i.
-func emphasis(s string, i int) (tag, body string, n int) {
-	c := s[i]
-	s = s[:min(len(s), i+maxSpan)]
-	run := 1
-	for run < 3 && i+run < len(s) && s[i+run] == c {
-		run++
-	}
-	if run == 3 {
-		run = 2
-	}
-	switch {
-	case c == '~' && run != 2, c == '_' && i > 0 && wordByte(s[i-1]), i+run >= len(s), s[i+run] == ' ':
-		return "", "", 0
-	}
-	mark := s[i : i+run]
-	for at := i + run; ; {
-		j := strings.Index(s[at:], mark)
-		if j < 0 {
-			return "", "", 0
-		}
-		end := at + j
-		for end+run < len(s) && s[end+run] == c { // the last of a run closes
-			end++
-		}
-		after := end + run
-		if body = s[i+run : end]; body != "" && body[len(body)-1] != ' ' && !(c == '_' && after < len(s) && wordByte(s[after])) && !(run == 1 && end > 0 && s[end-1] == c) {
-			return map[string]string{"*1": "em", "_1": "em", "*2": "strong", "_2": "strong", "~2": "s"}[string(c)+number(run)], body, after - i
-		}
-		at = after
-	}
-}
-
-func wordByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
-}
-
-// link draws a link with its address. Only those to the web can be followed.
-func (m *md) link(words, address string, image bool) {
+// address draws an address. Only those to the web can be followed.
+func (m *md) address(address string) {
 	u, err := url.Parse(address)
-	web := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && plainASCII(address)
-	if image {
-		m.b.WriteString(`<span class="odd">image</span> `)
-	}
-	if words != "" && words != address {
-		m.b.WriteString(`<span class="linked">`)
-		writeText(&m.b, words)
-		m.b.WriteString("</span> ")
-	}
-	if !web || m.still {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || !plainASCII(address) || m.still {
 		m.b.WriteString(`<code dir="ltr">`)
 		writeText(&m.b, address)
 		m.b.WriteString("</code>")

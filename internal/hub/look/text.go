@@ -86,9 +86,17 @@ func Blank(s string) bool {
 // rows is about how many rows of a screen the line takes.
 func (l line) rows() int { return 1 + utf8.RuneCountInString(l.text)/100 }
 
+// said is the line as text.
+func (l line) said() string {
+	if l.blank > 0 {
+		return fmt.Sprintf("⋯ %d blank lines ⋯", l.blank)
+	}
+	return l.text
+}
+
 func (l line) write(b *strings.Builder) {
 	if l.blank > 0 {
-		mark(b, fmt.Sprintf("⋯ %d blank lines ⋯", l.blank))
+		mark(b, l.said())
 		return
 	}
 	writeText(b, l.text)

@@ -15,6 +15,8 @@ type Call struct {
 	// Name is the tool's own and Server that of its MCP server, if they are known.
 	// Title is the agent's or ours, and Detail the input as JSON.
 	Name, Server, Title, Detail string
+	// Dir is the folder of the conversation, which the paths of files in it leave out.
+	Dir string
 	about.Tool
 }
 
@@ -36,7 +38,8 @@ type part struct {
 	class string
 	rows  []row
 	html  template.HTML
-	lines int // of html
+	words string // what html says
+	lines int    // of html
 }
 
 type row struct {
@@ -51,11 +54,11 @@ func Draw(c Call) Thing {
 	if !ok && strings.TrimSpace(c.Detail) != "" {
 		t := Thing{Verb: verbOf(c), Mark: "json"}
 		t.add(part{class: "json", rows: rowsOf(c.Detail)})
-		t.changes(c.Changes)
+		t.changes(c)
 		return t.titled(c)
 	}
 	t := draw(c, &in)
-	t.changes(c.Changes)
+	t.changes(c)
 	t.table(&in)
 	return t.titled(c)
 }
@@ -76,7 +79,7 @@ func draw(c Call, in *input) Thing {
 	case in.has("url") && (c.Name == "WebFetch" || c.Kind == "fetch"):
 		t := Thing{Verb: "wants to fetch a page", Mark: "fetch"}
 		address, _ := in.take("url")
-		t.add(part{html: `<p class="address" dir="ltr">` + Address(address) + `</p>`, lines: 1 + len(address)/100})
+		t.add(part{html: `<p class="address" dir="ltr">` + Address(address) + `</p>`, words: address, lines: 1 + len(address)/100})
 		if prompt, ok := in.take("prompt"); ok {
 			t.add(part{label: "To find out", class: "quote", rows: rowsOf(prompt)})
 		}
@@ -96,6 +99,7 @@ func draw(c Call, in *input) Thing {
 
 func drawPlan(c Call, in *input) Thing {
 	t := Thing{Verb: "has a plan", Mark: "plan", Plan: true}
+	in.drop("planFilePath") // where Claude Code keeps the same words
 	var ok bool
 	if t.source, ok = in.take("plan"); !ok {
 		t.source = c.Text
@@ -118,7 +122,9 @@ func drawServer(c Call) Thing {
 		}
 	}
 	t := Thing{Verb: "wants to use a tool", Mark: "tool"}
-	t.add(part{html: `<p class="tool"><b>` + Text(clean.Line(tool)) + `</b> of the MCP server <b>` + Text(clean.Line(server)) + `</b></p>`, lines: 1})
+	tool, server = clean.Line(tool), clean.Line(server)
+	html := `<p class="tool"><b>` + Text(tool) + `</b> of the MCP server <b>` + Text(server) + `</b></p>`
+	t.add(part{html: html, words: tool + " of the MCP server " + server, lines: 1})
 	return t
 }
 
@@ -148,6 +154,14 @@ func drawCommand(in *input) (t Thing) {
 	return t
 }
 
+// within is the path of a file as it is told beside the folder of its conversation.
+func (c Call) within(path string) string {
+	if rest, ok := strings.CutPrefix(path, strings.TrimRight(c.Dir, "/")+"/"); ok && c.Dir != "" && !strings.Contains("/"+rest, "/.") {
+		return rest
+	}
+	return path
+}
+
 // edits reports whether an input has changes of a file in it.
 func edits(in *input) bool {
 	if !in.has("file_path") && !in.has("filePath") && !in.has("path") {
@@ -159,6 +173,7 @@ func edits(in *input) bool {
 func drawEdits(c Call, in *input) Thing {
 	t := Thing{Mark: "diff"}
 	path, _ := in.take("file_path", "filePath", "path")
+	path = c.within(path)
 	if content, ok := in.take("content"); ok {
 		t.Verb = "wants to write a file"
 		t.diff(path, nil, content)
@@ -209,11 +224,12 @@ func (t *Thing) table(in *input) {
 	if len(names) == 0 {
 		return
 	}
-	var b strings.Builder
+	var b, said strings.Builder
 	rows := 0
 	b.WriteString(`<table class="args"><tbody>`)
 	for _, name := range names {
 		value := words(in.values[name])
+		said.WriteString(strings.ReplaceAll(name, "\n", "␊") + ": " + value + "\n")
 		b.WriteString(`<tr><th scope="row" dir="auto">`)
 		writeText(&b, strings.ReplaceAll(name, "\n", "␊"))
 		b.WriteString(`</th><td dir="auto">`)
@@ -225,31 +241,10 @@ func (t *Thing) table(in *input) {
 		in.drop(name)
 	}
 	b.WriteString(`</tbody></table>`)
-	t.add(part{html: template.HTML(b.String()), lines: rows})
+	t.add(part{html: template.HTML(b.String()), words: said.String(), lines: rows})
 }
 
-func (t *Thing) markdown(s string) {
-	for _, block := range paragraphs(s) {
-		t.add(part{class: "md", html: Markdown(block), lines: strings.Count(block, "\n") + 1 + len(block)/100})
-	}
-}
-
-// paragraphs cuts Markdown where it can be folded: at headings outside of fences.
-func paragraphs(s string) (blocks []string) {
-	var cur []string
-	fence := ""
-	for l := range strings.SplitSeq(strings.ReplaceAll(s, "\r\n", "\n"), "\n") {
-		if f := mdFence.FindStringSubmatch(l); f != nil && fence == "" {
-			fence = f[1]
-		} else if t := strings.TrimSpace(l); fence != "" && strings.HasPrefix(t, fence) && strings.Trim(t, fence[:1]) == "" {
-			fence = ""
-		} else if fence == "" && len(cur) >= foldAt && (mdHeading.MatchString(l) || Blank(cur[len(cur)-1]) && !Blank(l) && !strings.HasPrefix(l, " ") && !mdItem.MatchString(l)) {
-			blocks, cur = append(blocks, strings.Join(cur, "\n")), nil
-		}
-		cur = append(cur, l)
-	}
-	return append(blocks, strings.Join(cur, "\n"))
-}
+func (t *Thing) markdown(s string) { t.parts = append(t.parts, markdown(s, foldAt)...) }
 
 // titled adds the title and the agent's text where they say something that is not
 // drawn yet.
@@ -261,7 +256,7 @@ func (t Thing) titled(c Call) Thing {
 	}
 	t.parts = append(first, t.parts...)
 	if c.Text != "" && squeeze(c.Text) != squeeze(t.source) && !strings.Contains(drawn, squeeze(request(c.Text))) && squeeze(c.Text) != squeeze(c.Title) {
-		t.parts = append(t.parts, part{label: "The agent says", class: "md", html: Markdown(c.Text), lines: strings.Count(c.Text, "\n") + 1 + len(c.Text)/100})
+		t.parts = append(t.parts, part{label: "The agent says", class: "md", html: Markdown(c.Text), words: c.Text, lines: lineCountOf(c.Text)})
 	}
 	return t
 }

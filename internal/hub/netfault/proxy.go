@@ -11,7 +11,12 @@ type Proxy struct {
 	listener net.Listener
 	running  sync.WaitGroup
 
-	mu     sync.Mutex
+	mu    sync.Mutex // taken by step only
+	state state
+}
+
+// state is what is done to bytes, and to which.
+type state struct {
 	target string
 	mode   Mode
 	conns  map[net.Conn]bool
@@ -38,9 +43,16 @@ func Listen(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{listener: l, target: target, conns: map[net.Conn]bool{}}
+	p := &Proxy{listener: l, state: state{target: target, conns: map[net.Conn]bool{}}}
 	p.running.Go(p.accept)
 	return p, nil
+}
+
+// step has the state to itself, and waits for nothing.
+func (p *Proxy) step(do func(*state)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	do(&p.state)
 }
 
 // Addr is where clients connect to.
@@ -49,66 +61,57 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 // Set changes the mode. With [Pass] the connections are closed, as bytes are
 // missing in them; clients come back.
 func (p *Proxy) Set(m Mode) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.mode = m
-	if m == Pass {
-		p.drop()
-	}
+	p.step(func(s *state) {
+		if s.mode = m; m == Pass {
+			s.drop()
+		}
+	})
 }
 
 // Hold keeps back what clients send from now on, and hands all of it on when release is
 // called. something is closed once there is anything.
 func (p *Proxy) Hold() (something <-chan struct{}, release func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.held, p.holds = make(chan struct{}), make(chan struct{})
-	something, going := p.holds, p.held
-	return something, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		close(going)
-		p.held, p.holds = nil, nil
+	holds, held := make(chan struct{}), make(chan struct{})
+	p.step(func(s *state) { s.holds, s.held = holds, held })
+	return holds, func() {
+		p.step(func(s *state) { s.holds, s.held = nil, nil })
+		close(held)
 	}
 }
 
 // hold waits until what a client has sent may go on.
 func (p *Proxy) hold() {
-	p.mu.Lock()
-	going := p.held
-	if p.holds != nil {
-		close(p.holds)
-		p.holds = nil
-	}
-	p.mu.Unlock()
-	if going != nil {
-		<-going
+	var held chan struct{}
+	p.step(func(s *state) {
+		if held = s.held; s.holds != nil {
+			close(s.holds)
+			s.holds = nil
+		}
+	})
+	if held != nil {
+		<-held
 	}
 }
 
 // Point makes the proxy one for another server. Connections that there are stay.
-func (p *Proxy) Point(target string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.target = target
-}
+func (p *Proxy) Point(target string) { p.step(func(s *state) { s.target = target }) }
 
 // Close ends the proxy and all connections.
 func (p *Proxy) Close() {
 	p.listener.Close()
-	p.mu.Lock()
-	p.drop()
-	p.conns = nil
-	p.mu.Unlock()
+	p.step(func(s *state) {
+		s.drop()
+		s.conns = nil
+	})
 	p.running.Wait()
 }
 
-// drop closes all connections. mu is held.
-func (p *Proxy) drop() {
-	for c := range p.conns {
+// drop closes all connections.
+func (s *state) drop() {
+	for c := range s.conns {
 		c.Close()
 	}
-	clear(p.conns)
+	clear(s.conns)
 }
 
 func (p *Proxy) accept() {
@@ -117,23 +120,24 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		p.mu.Lock()
-		target := p.target
-		p.mu.Unlock()
+		var target string
+		p.step(func(s *state) { target = s.target })
 		server, err := net.Dial("tcp", target)
 		if err != nil {
 			client.Close()
 			continue
 		}
-		p.mu.Lock()
-		if p.conns == nil {
+		closed := false
+		p.step(func(s *state) {
+			if closed = s.conns == nil; !closed {
+				s.conns[client], s.conns[server] = true, true
+			}
+		})
+		if closed {
 			client.Close()
 			server.Close()
-			p.mu.Unlock()
 			return
 		}
-		p.conns[client], p.conns[server] = true, true
-		p.mu.Unlock()
 		p.running.Go(func() { p.copy(server, client, LoseAll) })
 		p.running.Go(func() { p.copy(client, server, LoseReplies) })
 	}
@@ -149,9 +153,8 @@ func (p *Proxy) copy(to, from net.Conn, lost Mode) {
 		if lost == LoseAll && n > 0 {
 			p.hold()
 		}
-		p.mu.Lock()
-		dropped := p.mode >= lost
-		p.mu.Unlock()
+		dropped := false
+		p.step(func(s *state) { dropped = s.mode >= lost })
 		if n > 0 && !dropped {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return

@@ -173,20 +173,6 @@ func hasLabel(q convert.Question, s string) bool {
 	return slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == s })
 }
 
-// checkAnswers reports answers of which one is none that its question takes. The
-// question is the asker's own: what another dialect makes of it knows less.
-func checkAnswers(c convert.Call, answers []convert.Answer) error {
-	if len(answers) != len(c.Questions) {
-		return badf("expected %d answers, got %d", len(c.Questions), len(answers))
-	}
-	for i, q := range c.Questions {
-		if err := checkAnswer(q, answers[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func checkAnswer(q convert.Question, a convert.Answer) error {
 	for _, s := range a.Selected {
 		if !hasLabel(q, s) {
@@ -197,8 +183,6 @@ func checkAnswer(q convert.Question, a convert.Answer) error {
 	switch {
 	case alone && len(a.Selected)+min(len(a.Text), 1) > 1:
 		return fmt.Errorf("%w: %q has an option that stands alone, and got more beside it", convert.ErrBadAnswer, q.Text)
-	case q.Closed && len(q.Options) > 0 && a.Text != "":
-		return fmt.Errorf("%w: %q is not an option of %q, which takes nothing else", convert.ErrBadAnswer, a.Text, q.Text)
 	case !q.MultiSelect && len(a.Selected)+min(len(a.Text), 1) > 1:
 		return fmt.Errorf("%w: %q takes one answer, got several", convert.ErrBadAnswer, q.Text)
 	case a.Note != "" && len(a.Selected) == 0 && a.Text == "":

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
@@ -34,12 +36,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request, d Dev
 		s.failed(w, err)
 		return
 	}
-	all, err := s.board.Conversations()
-	if err != nil {
-		s.failed(w, err)
-		return
-	}
-	replyList(w, "conversations", only(all, sees), "", func(r *hub.Record) any { return s.conversationNow(r) })
+	replyList(w, "conversations", only(s.board.Conversations(), sees), "", func(r *hub.Record) any { return s.conversationNow(r) })
 }
 
 // waiting is an open question as GET /questions shows it.
@@ -47,6 +44,9 @@ type waiting struct {
 	Question string `json:"question"`
 	Kind     string `json:"kind"`
 	Detail   string `json:"detail,omitempty"`
+	// Shown is all that a permission is for below its question, as text: the input, and what
+	// the agent tells beside it.
+	Shown string `json:"shown,omitempty"`
 	conversation
 	// ID is that of the conversation, which has a name of its own here.
 	ID           string `json:"id,omitempty"`
@@ -62,7 +62,11 @@ func (s *Server) listQuestions(w http.ResponseWriter, r *http.Request, d Device)
 	}
 	open, _ := s.board.Waiting(math.MaxInt)
 	replyList(w, "questions", only(open, sees), "", func(r *hub.Record) any {
-		return waiting{Question: r.ID, Kind: r.Kind, Detail: r.Detail, conversation: conversationOf(r), Conversation: r.Conversation}
+		q := waiting{Question: r.ID, Kind: r.Kind, Detail: r.Detail, conversation: conversationOf(r), Conversation: r.Conversation}
+		if r.Kind == "permission" {
+			q.Shown = thingBelow(r, "").Plain()
+		}
+		return q
 	})
 }
 
@@ -92,7 +96,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 		return
 	}
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
-		s.showConversation(w, d, rec)
+		s.few(route{look: func(w http.ResponseWriter, _ *http.Request, d Device) { s.showConversation(w, d, rec) }})(w, r, d)
 		return
 	}
 	reply(w, http.StatusOK, s.conversationNow(rec))
@@ -101,33 +105,16 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 // showConversation is a conversation for people: all that was asked in it, in order.
 func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Record) {
 	now := time.Now()
-	all, err := s.board.Conversation(rec.Group, rec.Conversation)
-	if err != nil {
-		s.failed(w, err)
-		return
-	}
-	asked := only(all, d.sees)
+	asked := only(s.board.Conversation(rec.Group, rec.Conversation), d.sees)
 	cards := drawn(asked, func(r *hub.Record) card { return cardOf(r, now, false) })
 	title := short(cmp.Or(talkTitle(rec), "Conversation"), maxTalk)
 	render(w, http.StatusOK, "conversation", map[string]any{
-		"Card": cardOf(rec, now, false), "Title": title, "Cards": cards, "State": stateText(s.conversationNow(rec).State), "Asked": askedText(asked, now), "ID": short(rec.Conversation, 100),
+		"Card": cardOf(rec, now, false), "Title": title, "Cards": cards, "State": stateText(s.conversationNow(rec).State),
 	})
 }
 
 // maxTalk is how much of a conversation's title its own page shows.
 const maxTalk = 300
-
-// askedText is how much was asked in a conversation, and since when.
-func askedText(asked []*hub.Record, now time.Time) string {
-	if len(asked) < 2 {
-		return ""
-	}
-	text := fmt.Sprintf("It has asked %d times", len(asked))
-	if since := ago(now.Sub(asked[0].Asked)); since != "now" {
-		text += " in " + since
-	}
-	return text + "."
-}
 
 // stateText is where a conversation stands, in words.
 func stateText(st state) string {
@@ -158,9 +145,11 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 type asks struct {
 	rec   *hub.Record   // as it was when it asked
 	wait  time.Duration // for an outcome
-	id    string        // of the call
 	asker string
 	may   func(context.Context) error
+	// dialect and document are the call in the shape of this request.
+	dialect  string
+	document json.RawMessage
 }
 
 // beginAsk asks. It returns nil if that failed, and has said so.
@@ -185,7 +174,23 @@ func (s *Server) beginAsk(w http.ResponseWriter, r *http.Request, d *Device, g *
 		s.failed(w, err)
 		return nil
 	}
-	return &asks{rec, wait, a.Call.ID, a.Asker, a.May}
+	return &asks{rec, wait, a.Asker, a.May, a.Dialect, a.Document}
+}
+
+// left shows a process that takes a session up again what a person has settled meanwhile
+// of what its predecessor asked. It asks nothing, and takes nothing.
+func (s *Server) left(w http.ResponseWriter, r *http.Request, d Device, g given) {
+	a, err := readAsking(r.PathValue("id"), hublink.Dialect, g)
+	if err == nil {
+		a.Group, err = asksIn(r, d)
+	}
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	a.Device = d.Name
+	rec, err := s.board.Left(r.Context(), a)
+	s.replies(w, questionOf(rec, true), err)
 }
 
 // endAsk replies with what came of it. ok is that of wait.
@@ -206,24 +211,22 @@ func (s *Server) endAsk(w http.ResponseWriter, r *http.Request, a *asks, rec *hu
 	if r.Context().Err() != nil {
 		return // nobody is there to get it
 	}
-	ref := a.ref(rec)
-	if a.asker == "" || a.id == "" {
+	ref, shaped := a.ref(rec), *rec
+	shaped.Dialect, shaped.Document = a.dialect, a.document
+	if a.asker == "" {
 		if err := s.delivered(r, ref); err != nil {
 			s.failed(w, err)
 			return
 		}
 	}
 	switch {
-	case replyResult(w, rec, a.asker) != nil, a.asker == "" && !rec.End.Redacted:
+	case replyResult(w, &shaped, a.asker) != nil, a.asker == "" && !rec.End.Redacted:
 	case a.asker == "": // it says nothing more, and a secret is not kept
 		if _, err := s.board.Consumed(context.WithoutCancel(r.Context()), ref); err != nil {
 			s.log.Warn("a delivery could not be noted", "err", err)
 		}
-	case a.id == "": // that is noted
-	case a.id == rec.ID:
-		s.board.DeliveredSoon(r.Context(), ref)
 	default:
-		_ = s.delivered(r, ref) // it asks again, and is known
+		s.board.DeliveredSoon(r.Context(), ref)
 	}
 }
 
@@ -243,8 +246,6 @@ func (s *Server) takes(r *http.Request, a *asks, rec *hub.Record) (mine bool, er
 		return false, nil
 	case a.asker == "":
 		return true, nil
-	case !a.rec.Open():
-		return s.board.TakeOver(r.Context(), rec, a.ref(rec))
 	}
 	return s.board.Take(r.Context(), rec, a.ref(rec))
 }
@@ -257,7 +258,7 @@ func replyResult(w http.ResponseWriter, rec *hub.Record, asker string) error {
 	if json.Valid(result.Body) {
 		w.Header().Set("Content-Type", "application/json")
 	}
-	w.Header().Set("Acp-Bridge-Outcome", rec.End.ResultFor(asker).Status.String())
+	w.Header().Set("Acp-Bridge-Outcome", rec.ResultFor(asker).Status.String())
 	w.Header().Set("Content-Length", strconv.Itoa(len(result.Body)))
 	if err := send(w, result.Body); err != nil {
 		return err
@@ -266,7 +267,7 @@ func replyResult(w http.ResponseWriter, rec *hub.Record, asker string) error {
 }
 
 // askingNames are the members of a call in our own dialect.
-const askingNames = "kind title agent machine dir detail about asker prompted call"
+const askingNames = "name kind title agent machine dir detail about asker prompts call"
 
 // readAsking reads a call in any dialect, or in our own.
 func readAsking(conversation, name string, g given) (a hub.Asking, err error) {
@@ -280,7 +281,8 @@ func readAsking(conversation, name string, g given) (a hub.Asking, err error) {
 		if err := errors.Join(checkMembers(body, askingNames), g.into(&own)); err != nil {
 			return a, err
 		}
-		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Detail, a.About, a.Asker, a.Prompted, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Detail, own.About, own.Asker, own.Prompted, own.Call
+		a.Name = own.Name // or, of a link that knows no names, the call's id
+		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Detail, a.About, a.Asker, a.Prompts, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Detail, own.About, own.Asker, own.Prompts, own.Call
 	} else {
 		req, err := dialect.Decode(body, name)
 		if err != nil {
@@ -294,8 +296,9 @@ func readAsking(conversation, name string, g given) (a hub.Asking, err error) {
 		if json.Unmarshal(body, &who) == nil {
 			a.Title, a.Agent, a.Machine, a.Dir = who.Title, who.Agent, who.Machine, who.Cwd
 		}
+		a.Name = cmp.Or(a.Call.ID, gjson.GetBytes(body, "id").String()) // in whatever shape it is asked; 1 and "1" are one name
 	}
-	if len(a.Call.ID) > maxID {
+	if len(a.Name) > maxID || len(a.Call.ID) > maxID {
 		return a, badf("the id of the question is longer than %d bytes", maxID)
 	}
 	if err := checkAsker(a.Asker); err != nil {
@@ -398,11 +401,8 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 	return rec, device.Err() == nil
 }
 
-// delivered notes that whoever asks has the outcome: what is asked in the same words
-// after that is another question. An asker with a name is known by that and by the id of
-// what it asks, and this is noted once it has the outcome. One that has only words could ask
-// the next question before it is noted, over another connection, and would get this
-// outcome for it: there it is noted first.
+// delivered notes that whoever asks gets the outcome now, before it does: it has no name, and
+// says nothing more.
 func (s *Server) delivered(r *http.Request, ref hub.Ref) error {
 	_, err := s.board.Delivered(context.WithoutCancel(r.Context()), ref) // it may be gone as soon as it has it
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 var files embed.FS
 
 // modules are the parts of the page's script, each behind those that it imports.
-var modules = []string{"keep", "seen", "notify", "keys", "phone", "away", "page"}
+var modules = []string{"keep", "seen", "act", "notify", "keys", "phone", "away", "page"}
 
 // asset is something that the page needs besides itself, as it is served.
 type asset struct {
@@ -98,10 +98,10 @@ func bundled() []byte {
 
 // Spaces that a script, outside of its texts, or a style can do without.
 var (
-	scriptRoom = strings.NewReplacer(" => ", "=>", " === ", "===", " !== ", "!==", " && ", "&&", " || ", "||", " ?? ", "??", " = ", "=", " + ", "+", " ? ", "?", " : ", ":", " < ", "<", " > ", ">",
-		"if (", "if(", "for (", "for(", ") {", "){", "{ ", "{", " }", "}", ", ", ",", "; ", ";", ": ", ":", ";\n}", "}", "}\n}", "}}", "{\n", "{", ";\n", ";", ",\n", ",")
-	styleRoom = strings.NewReplacer(" { ", "{", " {", "{", "; }", "}", " }", "}", "; ", ";", ": ", ":", ", ", ",", " > ", ">", "\n", "")
-	texts     = regexp.MustCompile("\"[^\"\\n]*\"|`[^`]*`")
+	scriptRoom = regexp.MustCompile(` ?([-+*/%=<>!&|?:;,(){}]|\[|\]) ?`)
+	scriptEnds = strings.NewReplacer(";\n}", "}", ";}", "}", "}\n}", "}}", "{\n", "{", ";\n", ";", ",\n", ",")
+	styleRoom  = strings.NewReplacer(" { ", "{", " {", "{", "; }", "}", " }", "}", "; ", ";", ": ", ":", ", ", ",", " > ", ">", "\n", "")
+	texts      = regexp.MustCompile("\"[^\"\\n]*\"|`[^`]*`")
 )
 
 // squeezed is a script or a style without its indentation, its comments and the spaces
@@ -114,12 +114,16 @@ func squeezed(name string, data []byte) []byte {
 	var b bytes.Buffer
 	from := 0
 	for _, at := range texts.FindAllStringIndex(lines, -1) {
-		b.WriteString(scriptRoom.Replace(lines[from:at[0]]) + lines[at[0]:at[1]])
+		b.WriteString(script(lines[from:at[0]]) + lines[at[0]:at[1]])
 		from = at[1]
 	}
-	b.WriteString(scriptRoom.Replace(lines[from:]))
+	b.WriteString(script(lines[from:]))
 	return b.Bytes()
 }
+
+// script is a piece of a script outside of its texts, without room around its signs.
+// Patterns in it have no spaces.
+func script(s string) string { return scriptEnds.Replace(scriptRoom.ReplaceAllString(s, "$1")) }
 
 func withoutComments(data []byte) []byte {
 	var b bytes.Buffer

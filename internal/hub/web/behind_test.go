@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -35,8 +36,7 @@ func TestBehindInOneGroup(t *testing.T) {
 	one, two, between := twoSitesApart(t)
 	as := map[string]string{}
 	for _, group := range []string{"red", "blue"} {
-		bot, err := one.access.Add(group+"-bot", "ask", group)
-		require.NoError(t, err)
+		bot := one.device(group+"-bot", "ask", group)
 		as[group] = "Bearer " + bot
 		two.eventually(http.StatusNotFound, "GET", "/conversations/other", "", "Authorization", as[group])
 	}
@@ -47,7 +47,7 @@ func TestBehindInOneGroup(t *testing.T) {
 	behind(between, func() {
 		two.expect(200, "POST", "/conversations/c1/questions/toolu_1/settle", `{"outcome":"cancelled"}`, "Authorization", as["blue"])
 	})
-	red, err := one.board.FindIn("red", "c1", "toolu_1")
+	red, err := one.board.FindRef(hub.Ref{Group: "red", Conversation: "c1", ID: "toolu_1"})
 	require.NoError(t, err)
 	require.True(t, red.Open())
 }
@@ -64,7 +64,7 @@ func TestBehindNothingIsGuessed(t *testing.T) {
 	behind(between, func() {
 		two.expect(400, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
 	})
-	red, err := one.board.FindIn("red", "c1", "toolu_1")
+	red, err := one.board.FindRef(hub.Ref{Group: "red", Conversation: "c1", ID: "toolu_1"})
 	require.NoError(t, err)
 	require.True(t, red.Open())
 }
@@ -108,11 +108,9 @@ func TestBehindForm(t *testing.T) {
 	two.eventually(http.StatusOK, "GET", "/", "", "Authorization", "", "Cookie", cookie)
 	between.Set(netfault.LoseAll)
 	one.expect(202, "POST", "/conversations/c1/ask", database)
-	r, err := one.board.Find("c1", "toolu_1")
-	require.NoError(t, err)
+	r := one.find("c1", "toolu_1")
 	form := url.Values{"conversation": {"YzE"}, "question": {"dG9vbHVfMQ"}, "revision": {strconv.FormatUint(r.Revision, 10)}, "asked": {r.Fingerprint()}, "a0": {"1"}}
 	behind(between, func() { two.expect(303, "POST", "/answer", form.Encode(), browser...) })
-	r, err = two.board.Find("c1", "toolu_1")
-	require.NoError(t, err)
+	r = two.find("c1", "toolu_1")
 	require.Equal(t, "SQLite", r.End.Answers[0].Selected[0])
 }

@@ -23,6 +23,20 @@ func openInside(t *testing.T) *Access {
 	return a
 }
 
+// serveInside serves a hub of its own, for tests that look inside.
+func serveInside(t *testing.T) *Server {
+	t.Helper()
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	board, err := hub.Open(t.Context(), store, hub.Options{})
+	require.NoError(t, err)
+	t.Cleanup(board.Close)
+	s := New(board, openInside(t), Options{})
+	t.Cleanup(s.Close)
+	return s
+}
+
 // What is asked about a device ends with it: also if one of its name is there
 // again before the hub has seen that it was gone, or if it is gone already. What
 // is told late undoes nothing.
@@ -173,8 +187,8 @@ func followed(t *testing.T, now time.Duration, f func(board *hub.Board, next fun
 		defer close(ended)
 		s.follow(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/events", nil), Device{Name: Owner}, feed{
 			reader: board.Read(0), beat: time.Hour,
-			begin: func(*stream) {}, change: func(_ *stream, r *hub.Record) { seen <- r },
-			still: func(*stream) {}, end: func(*stream) {},
+			change: func(_ *stream, r *hub.Record) { seen <- r },
+			turns:  func(*stream) <-chan struct{} { return nil },
 		})
 	}()
 	f(board, func() *hub.Record {

@@ -6,36 +6,32 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
 // A device gets so many lists at a time, and is told how many.
 func TestListsAtATime(t *testing.T) {
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
-	t.Cleanup(store.Close)
-	board, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
-	t.Cleanup(board.Close)
-	access := openInside(t)
-	s := New(board, access, Options{})
-	t.Cleanup(s.Close)
-	phone, err := access.Add("phone", CanAnswer)
+	s := serveInside(t)
+	phone, err := s.access.Add("phone", CanAnswer)
 	require.NoError(t, err)
 	get := func(token, path string) int {
 		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost"+path, nil)
 		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Accept", "text/html")
 		s.ServeHTTP(w, r)
 		return w.Code
 	}
+	_, err = s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: "q", Questions: []convert.Question{{Text: "Go?"}}}})
+	require.NoError(t, err)
 	s.lists["phone"] = maxListsOf
-	for _, path := range []string{"/", "/cards", "/questions", "/conversations", "/history", "/question"} {
+	for _, path := range []string{"/", "/cards", "/questions", "/conversations", "/history", "/conversations/c"} {
 		require.Equal(t, http.StatusTooManyRequests, get(phone, path), path)
 		require.Equal(t, http.StatusOK, get("the-token-of-the-owner", path), path)
 	}
@@ -67,7 +63,7 @@ func TestTheFolderIsSynced(t *testing.T) {
 	var synced []string
 	syncFolder = func(name string) error { synced = append(synced, name); return before(name) }
 	dir := t.TempDir()
-	a, err := OpenAccess(filepath.Join(dir, "access.json"), "the-token-of-the-owner")
+	a, err := OpenAccess(filepath.Join(dir, "s.access.json"), "the-token-of-the-owner")
 	require.NoError(t, err)
 	synced = nil
 	_, err = a.Add("phone", CanAnswer)
@@ -77,4 +73,65 @@ func TestTheFolderIsSynced(t *testing.T) {
 	syncFolder = func(string) error { return errors.New("no disk") }
 	_, err = a.Add("phone", CanAnswer)
 	require.ErrorContains(t, err, "no disk")
+}
+
+// A device that is removed, or whose login ends, while it reads something long is told nothing
+// more: not what was there before, and not what was asked since.
+func TestNothingMoreIsToldToWhoIsGone(t *testing.T) {
+	s := serveInside(t)
+	ask := func(talk, id, text string) *hub.Record {
+		call := convert.Call{ID: id, Questions: []convert.Question{{Text: text, Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}
+		r, err := s.board.Ask(t.Context(), hub.Asking{Conversation: talk, Device: Owner, Call: call})
+		require.NoError(t, err)
+		return r
+	}
+	long := strings.Repeat("Which one of these? ", maxChunk/20)
+	for i := range 5 {
+		ask("open", fmt.Sprint("q", i), long)
+		_, err := s.board.Cancel(t.Context(), ask("talk", fmt.Sprint("q", i), long).Ref(), Owner)
+		require.NoError(t, err)
+	}
+	for n, to := range []struct{ path, accept string }{
+		{"/events", ""}, {"/conversations/talk/events", ""}, {"/history", ndjson}, {"/history", ""}, {"/history", "text/html"},
+		{"/questions", ""}, {"/conversations", ""}, {"/cards", "text/html"}, {"/", "text/html"}, {"/conversations/talk", "text/html"},
+	} {
+		for _, by := range []string{"token", "login"} {
+			t.Run(fmt.Sprint(to.path, " ", to.accept, " by ", by), func(t *testing.T) {
+				name := fmt.Sprint("phone-", n)
+				token, err := s.access.Add(name, CanAnswer)
+				require.NoError(t, err)
+				r := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost"+to.path, nil)
+				r.Header.Set("Accept", to.accept)
+				r.Header.Set("Last-Event-ID", s.eventID(1))
+				end := func() error { return s.access.Remove(name) }
+				if by == "token" {
+					r.Header.Set("Authorization", "Bearer "+token)
+				} else {
+					in, ok, err := s.access.login("", token)
+					require.NoError(t, err)
+					require.True(t, ok)
+					r.Header.Set("Cookie", s.access.cookie()+"="+in.cookie)
+					end = func() error { return s.access.logout(in.cookie) }
+				}
+				var here, done sync.WaitGroup
+				here.Add(1)
+				body := httptest.NewRecorder()
+				w := &stuck{ResponseRecorder: body, reached: here.Done, free: make(chan struct{})}
+				done.Go(func() {
+					defer func() { _ = recover() }() // the connection is cut
+					s.ServeHTTP(w, r)
+				})
+				here.Wait() // it takes nothing of the first part
+				require.NoError(t, end())
+				since := ask("talk", "since-"+by+name, "asked since "+by+name)
+				close(w.free)
+				done.Wait()
+				_, err = s.board.Cancel(t.Context(), since.Ref(), Owner)
+				require.NoError(t, err)
+				_ = s.access.Remove(name)
+				require.LessOrEqual(t, body.Body.Len(), 2*maxChunk, "the part that was on its way")
+				require.False(t, strings.Contains(body.Body.String(), since.Call.Questions[0].Text), "it was asked since")
+			})
+		}
+	}
 }

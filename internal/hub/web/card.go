@@ -37,13 +37,13 @@ type card struct {
 	Hue                     int
 	For                     string // the sub-agent or server that asks
 	Talk, Title             string // of the conversation: its link and its name
-	Project                 string // where no lane around the card says it
 	Lane                    lane
 	Asked, Since, AskedFull string
 	Gone                    bool
-	// Prompt is the first line of what was said before, in Before.
-	Prompt string
-	Before template.HTML
+	// Prompt is the first line of what was said before, in Before, and Last the agent's
+	// last words of it.
+	Prompt       string
+	Before, Last template.HTML
 	// Thing is what a permission is for, More how many lines are not there, and
 	// Seen what the end of it has: see [seenMark].
 	Thing  template.HTML
@@ -53,18 +53,21 @@ type card struct {
 	Reject int // the pick that takes a reason, or -1
 	// NoReason says that the agent takes none.
 	NoReason bool
-	// Edited is the pick that takes a plan as the person wants it, or -1.
-	Edited int
-	Plan   string
+	// Edited is the pick that takes a plan as the person wants it, or -1, and Draft what
+	// they have made of it so far.
+	Edited      int
+	Plan, Draft string
 
+	// Topic is what a permission is for, in a line: a part of its receipt.
+	Topic     string
 	Problem   string
 	Questions []cardQuestion
 	// Tap is set where one tap on an option is the answer, and Decline where one button
 	// declines all of a form.
 	Tap, Decline bool
 	// Of a settled one.
-	At, AtFull, Ending, Outcome string
-	Steps                       []step
+	Ending string
+	Steps  []step
 }
 
 // pick is a button of a permission.
@@ -87,10 +90,16 @@ type cardQuestion struct {
 	N             int
 	Header, Input string
 	Intro, Text   template.HTML // Intro is what a server says before the fields of its form
+	Hint          template.HTML // of a field, beside its name
+	Optional      bool          // a field that may stay empty
 	Count         string        // "1 of 2", "pick any"
 	Own           string        // what own words are called
-	Closed, Other bool
-	NoNote        bool // nobody could read one
+	Closed        bool
+	NoNote        bool   // nobody could read one
+	Type, Step    string // of the input for own words, where they are no plain text
+	Switch        bool   // it is on or off; the first two options are that
+	Select        bool   // its options are a list that opens
+	Secret        bool   // what is typed is for nobody else, and is kept nowhere
 	Options       []cardOption
 	Words, Note   string
 	Answer        string
@@ -119,7 +128,7 @@ func cardOf(r *hub.Record, now time.Time, whole bool) card {
 		Gone: r.Gone && r.Open(), Permission: r.Kind == "permission", NoReason: r.About.NoReason, Lane: laneOf(r), Talk: talkURL(r), Title: short(talkTitle(r), 100),
 	}
 	c.Badge, c.Hue = badgeOf(c.Agent)
-	if c.Model == c.Agent {
+	if c.Model == c.Agent || strings.Contains(c.Model, "devel") { // a build from a checkout has no version
 		c.Model = ""
 	}
 	switch {
@@ -137,8 +146,7 @@ func cardOf(r *hub.Record, now time.Time, whole bool) card {
 	}
 	c.questions(r)
 	if !r.Open() {
-		c.At, c.AtFull = ago(now.Sub(r.End.At)), r.End.At.Format("2 Jan 2006, 15:04:05 MST")
-		c.Ending, c.Outcome, c.Steps = endingText(r), r.End.Outcome, stepsOf(r.End)
+		c.Ending, c.Steps = endingText(r), stepsOf(r.End)
 	}
 	return c
 }
@@ -169,6 +177,7 @@ func (c *card) said(r *hub.Record) {
 	write("You", r.About.Prompt)
 	write("The agent", r.About.Said)
 	c.Before = template.HTML(b.String())
+	c.Last = look.Inline(clean.Truncate(clean.Block(lastWords(r.About.Said)), 300))
 	first, _, _ := strings.Cut(strings.TrimSpace(r.About.Prompt), "\n")
 	first = strings.NewReplacer("**", "", "`", "", "# ", "").Replace(first)
 	if c.Prompt = "You: " + short(first, 90); first == "" {
@@ -179,13 +188,27 @@ func (c *card) said(r *hub.Record) {
 	}
 }
 
+// lastWords are the last paragraph of what was said; a list comes with what introduces it.
+func lastWords(said string) string {
+	parts := strings.Split(strings.TrimSpace(said), "\n\n")
+	last := parts[len(parts)-1]
+	if len(parts) > 1 && last != "" && strings.ContainsRune("-*123456789", rune(last[0])) {
+		last = parts[len(parts)-2] + "\n" + last
+	}
+	return last
+}
+
 // thingOf is what a permission is for, drawn.
 func thingOf(r *hub.Record) look.Thing {
-	title := ""
 	if len(r.Call.Questions) == 1 {
-		title = r.Call.Questions[0].Text
+		return thingBelow(r, r.Call.Questions[0].Text)
 	}
-	return look.Draw(look.Call{Name: r.Call.Name, Server: r.Call.Server, Title: title, Detail: r.Detail, Tool: r.About.Tool})
+	return thingBelow(r, "")
+}
+
+// thingBelow is what a permission is for, and the title if it says more.
+func thingBelow(r *hub.Record, title string) look.Thing {
+	return look.Draw(look.Call{Name: r.Call.Name, Server: r.Call.Server, Title: title, Detail: r.Detail, Dir: r.Dir, Tool: r.About.Tool})
 }
 
 // permit draws what a permission is for, and its buttons.
@@ -194,13 +217,16 @@ func (c *card) permit(r *hub.Record, whole bool) {
 	if buttons(r) {
 		c.picks(r, &t)
 	}
-	c.Mark, c.Verb, c.Seen = t.Mark, t.Verb, seenMark(r)
+	c.Mark, c.Verb, c.Seen, c.Topic = t.Mark, t.Verb, seenMark(r), short(t.Title(), 90)
 	if c.Thing = t.Whole(); !whole && t.Long() {
-		if begin, more := t.Folded(); more > 0 {
+		if begin, more := t.Folded(); more >= minFold {
 			c.Thing, c.More, c.Seen = begin, more, ""
 		}
 	}
 }
+
+// minFold is how many lines a fold hides at least: fewer are better seen.
+const minFold = 5
 
 // picks are the buttons. What is too long for one is part of what is permitted.
 func (c *card) picks(r *hub.Record, t *look.Thing) {
@@ -287,72 +313,6 @@ func seenMark(r *hub.Record) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-func (c *card) questions(r *hub.Record) {
-	list := r.Call.Questions
-	for i, q := range list {
-		v := cardQuestion{N: i, Header: clean.Line(q.Header), Input: "radio", Closed: q.Closed, Text: look.Markdown(q.Text), Own: "Something else…", NoNote: !takesNotes(r)}
-		if c.Permission {
-			v.Text = look.Text(q.Text)
-		}
-		c.field(r, &v)
-		if len(list) > 1 {
-			v.Count = fmt.Sprintf("%d of %d", i+1, len(list))
-		}
-		if q.MultiSelect {
-			v.Input = "checkbox"
-			v.Count = strings.TrimPrefix(v.Count+" · pick any", " · ")
-		}
-		describe := look.Inline
-		if c.Permission {
-			describe = look.Text
-		}
-		if !slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Effect == 0 }) {
-			v.Own = "Your answer"
-		}
-		for j, o := range q.Options {
-			if c.Decline && o.Effect == convert.EffectDecline {
-				continue // there is one button for all
-			}
-			v.Options = append(v.Options, cardOption{N: j, Label: look.Text(o.Label), Description: describe(o.Description), Preview: look.Text(strings.TrimRight(o.Preview, "\n")), Plain: short(o.Label, 80)})
-		}
-		if !r.Open() && i < len(r.End.Answers) {
-			v.Answer = answerText(r.End.Answers[i])
-		}
-		c.Questions = append(c.Questions, v)
-	}
-	c.Tap = !c.Permission && len(list) == 1 && !list[0].MultiSelect && len(list[0].Options) > 0
-}
-
-// field draws a question as a field of a server's form. Asked one by one, each says who asks
-// and which of them it is; a card says that once.
-func (c *card) field(r *hub.Record, v *cardQuestion) {
-	q, n := r.Call.Questions[v.N], len(r.Call.Questions)
-	server := clean.Line(r.Call.Server)
-	name, ok := strings.CutPrefix(q.Header, "MCP server "+server+": ")
-	at := strings.Index(q.Text, "\n\n"+name)
-	if server == "" || !ok || at < 0 || n < 2 || c.Permission {
-		return
-	}
-	if said := q.Text[:at]; said != fmt.Sprintf("The MCP server %q asks (%d of %d).", server, v.N+1, n) {
-		v.Intro = look.Markdown(said)
-	}
-	v.Header, v.Text = "", look.Markdown(q.Text[at+2:])
-	c.Decline = declining(r.Call) != nil
-}
-
-// declining are the answers that decline a form of several fields as a whole; nil if it
-// cannot be.
-func declining(c convert.Call) (answers []convert.Answer) {
-	for _, q := range c.Questions {
-		i := slices.IndexFunc(q.Options, func(o convert.Option) bool { return o.Effect == convert.EffectDecline })
-		if i < 0 {
-			return nil
-		}
-		answers = append(answers, convert.Answer{Selected: []string{q.Options[i].Label}})
-	}
-	return answers
-}
-
 // answerText is an answer for people: as it was given, not as it is encoded.
 func answerText(a convert.Answer) string {
 	return clean.Block(convert.WithNote(strings.Join(a.Items(), ", "), a.Note))
@@ -434,15 +394,15 @@ func decodeID(s string) string {
 	return string(id)
 }
 
-// endings are how an asking ended, in words.
-var endings = map[string]string{"answered": "Answered", "declined": "Declined", "cancelled": "Dismissed", "failed": "Withdrawn", "disconnected": "Withdrawn"}
+// endings are what people do with an asking, in words.
+var endings = map[convert.Status]string{convert.Answered: "Answered", convert.Declined: "Declined", convert.Cancelled: "Dismissed"}
 
 // endingText says how a question ended and by whom.
 func endingText(r *hub.Record) string {
 	e := r.End
-	text := cmp.Or(endings[e.Outcome], "Ended")
-	if e.Withdrawn() {
-		text = "Withdrawn"
+	text := cmp.Or(endings[e.Status()], "Withdrawn")
+	if e.Left() {
+		text = "Left to the terminal, where it may still be open"
 	}
 	if e.By != "" {
 		text += " by " + clean.Line(e.By)

@@ -20,8 +20,7 @@ func TestAnAskersQuestionsAreItsOwn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
 	bearer := func(name string) string {
-		token, err := s.access.Add(name, web.CanAsk)
-		require.NoError(t, err)
+		token := s.device(name, web.CanAsk)
 		return "Bearer " + token
 	}
 	bot, other := bearer("bot"), bearer("other")
@@ -58,8 +57,7 @@ func TestEachDeviceFindsItsOwn(t *testing.T) {
 	s := newSite(t, hub.Options{})
 	var as [2][]string
 	for i, name := range []string{"a", "b"} {
-		token, err := s.access.Add(name, web.CanAsk)
-		require.NoError(t, err)
+		token := s.device(name, web.CanAsk)
 		as[i] = []string{"Authorization", "Bearer " + token}
 	}
 	const path, question = "/conversations/c1", "/conversations/c1/questions/toolu_1"
@@ -77,7 +75,7 @@ func TestEachDeviceFindsItsOwn(t *testing.T) {
 	third := revision(s.expect(202, "POST", path+"/ask", database, as[0]...))
 	s.expect(202, "POST", path+"/ask", database)
 	for _, do := range []struct{ what, body string }{{"respond", `{"answers":{"Which database?":"PostgreSQL"}}`}, {"cancel", ""}} {
-		require.Contains(t, s.expect(400, "POST", path+"/"+do.what+"?question=toolu_1", do.body), "more than one was asked")
+		require.Contains(t, s.expect(409, "POST", path+"/"+do.what+"?question=toolu_1", do.body), "another question may be meant")
 	}
 	s.expect(200, "POST", path+"/respond?question=toolu_1&revision="+second, `{"answers":{"Which database?":"PostgreSQL"}}`)
 	s.expect(200, "POST", path+"/cancel?question=toolu_1&revision="+third, "")
@@ -92,23 +90,44 @@ func TestARemovedDeviceGetsNoAnswer(t *testing.T) {
 	for path, method := range map[string]string{"/ask?wait=5m": "POST", "/questions/toolu_1?wait=5m": "GET"} {
 		t.Run(method, func(t *testing.T) {
 			s := newSite(t, hub.Options{Lease: time.Hour})
-			token, err := s.access.Add("bot", web.CanAsk)
-			require.NoError(t, err)
+			token := s.device("bot", web.CanAsk)
 			s.expect(202, "POST", "/conversations/c/ask", database, "Authorization", "Bearer "+token)
 			waiting := make(chan *http.Response, 1)
+			http.DefaultTransport.(*http.Transport).CloseIdleConnections() // or a GET is sent again when it breaks
 			go func() {
+				defer close(waiting)
 				reply, _ := s.request(method, "/conversations/c"+path, database, "Authorization", "Bearer "+token)
 				waiting <- reply
 			}()
 			require.Eventually(t, func() bool { return s.access.Watched("bot") }, patience, time.Millisecond)
 			require.NoError(t, s.access.Remove("bot"))
-			require.Equal(t, http.StatusUnauthorized, (<-waiting).StatusCode)
+			reply := <-waiting
+			require.NotNil(t, reply)
+			require.Equal(t, http.StatusUnauthorized, reply.StatusCode)
 			s.expect(200, "POST", "/conversations/c/respond", `{"answers":{"Which database?":"SQLite"}}`)
-			r, err := s.board.Find("c", "")
-			require.NoError(t, err)
+			r := s.find("c", "")
 			require.Equal(t, "accepted", r.End.Receipt())
 		})
 	}
+}
+
+// The next device of a name has nothing of the one before: no question, answer or secret.
+func TestADeviceMadeAnewAsksForItself(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	const form = `{"name":"f1","kind":"form","asker":"a","call":{"ID":"f","Server":"srv","Questions":[{"Text":"What is your API key?"}]}}`
+	as := []string{"Authorization", "Bearer " + s.device("bot", web.CanAsk)}
+	s.expect(202, "POST", "/conversations/open/ask", database, as...)
+	s.expect(202, "POST", "/conversations/over/ask", database, as...)
+	s.expect(200, "POST", "/conversations/over/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	s.expect(202, "POST", "/conversations/form/ask?dialect=bridge", form, as...)
+	s.expect(200, "POST", "/conversations/form/respond", `{"answers":{"What is your API key?":"hunter2"}}`)
+	s.expect(200, "DELETE", "/devices/bot", "")
+	s.expect(409, "POST", "/conversations/open/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	as[1] = "Bearer " + s.device("bot", web.CanAsk)
+	s.expect(202, "POST", "/conversations/over/ask", database, as...)
+	s.expect(202, "POST", "/conversations/open/ask", database, as...)
+	require.NotContains(t, s.expect(200, "GET", "/conversations/form/questions/f1", "", as...), "hunter2")
 }
 
 // Who has answered, as an asker says it, is told apart from what the hub knows, and
@@ -116,8 +135,7 @@ func TestARemovedDeviceGetsNoAnswer(t *testing.T) {
 func TestAnAskersWordOnWhoAnswered(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
-	bot, err := s.access.Add("bot", web.CanAsk)
-	require.NoError(t, err)
+	bot := s.device("bot", web.CanAsk)
 	as := []string{"Authorization", "Bearer " + bot}
 	settle := func(conversation, by string) gjson.Result {
 		s.expect(202, "POST", "/conversations/"+conversation+"/ask", database, as...)
@@ -127,15 +145,14 @@ func TestAnAskersWordOnWhoAnswered(t *testing.T) {
 	said := settle("c1", "editor")
 	require.Equal(t, "editor", said.Get("by").Str)
 	require.True(t, said.Get("elsewhere").Bool())
-	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered by editor, according to the agent&#39;s machine.")
+	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "by editor, according to the agent&#39;s machine.")
 	for i, name := range []string{"owner", "Owner ", "you", "bot", "ow\u200bner"} { // not theirs to use
 		require.Regexp(t, `^".*", says bot$`, settle(fmt.Sprint("taken", i), name).Get("by").Str)
 	}
 	require.NotContains(t, s.expect(200, "GET", "/metrics", ""), `by="owner"`)
 	// What is made of a name says nothing about whether there is such a device: one that
 	// can only ask could try them all. The device itself has not answered for all that.
-	phone, err := s.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	phone := s.device("phone", web.CanAnswer)
 	for _, name := range []string{"phone", "Phone ", "nobody", "Nobody "} {
 		require.Equal(t, name, settle("settled-"+strings.TrimSpace(name), name).Get("by").Str)
 	}

@@ -52,14 +52,10 @@ func TestErrorTable(t *testing.T) {
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	s.expect(202, "POST", "/conversations/over/ask", database)
 	s.expect(200, "POST", "/conversations/over/respond", `{"answers":{"Which database?":"SQLite"}}`)
-	phone, err := s.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
-	bot, err := s.access.Add("bot", web.CanAsk)
-	require.NoError(t, err)
-	rec, err := s.board.Find("over", "")
-	require.NoError(t, err)
-	open, err := s.board.Find("c1", "")
-	require.NoError(t, err)
+	phone := s.device("phone", web.CanAnswer)
+	bot := s.device("bot", web.CanAsk)
+	rec := s.find("over", "")
+	open := s.find("c1", "")
 	form := func(r *hub.Record, revision string) string {
 		return url.Values{"conversation": {inForm(r.Conversation)}, "question": {inForm(r.ID)}, "revision": {revision}, "asked": {r.Fingerprint()}, "a0": {"0"}}.Encode()
 	}
@@ -144,8 +140,7 @@ func TestErrorTable(t *testing.T) {
 		require.Equal(t, c.code, s.errorOf(t, c.method, c.path, c.body, c.headers...), "%s %s", c.method, c.path)
 	}
 	s.stillOpen(t)
-	now, err := s.board.Find("c1", "")
-	require.NoError(t, err)
+	now := s.find("c1", "")
 	require.Equal(t, open.Revision, now.Revision)
 }
 

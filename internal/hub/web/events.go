@@ -39,7 +39,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 	s.follow(w, r, d, feed{
 		reader: s.reader(r, d, s.revisionIn(after)),
 		beat:   beatTime,
-		begin:  func(out *stream) { fmt.Fprintf(out, "retry: %d\n\n", retryTime) },
 		change: func(out *stream, c *hub.Record) {
 			then := func() *hub.Record { return s.then(c, d) }
 			switch {
@@ -51,8 +50,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 			}
 		},
 		turns: s.told(sees),
-		still: func(out *stream) { io.WriteString(out, ": still here\n\n") },
-		end:   (*stream).closing,
 	})
 }
 
@@ -73,13 +70,10 @@ func (s *Server) revisionIn(id string) (revision uint64) {
 type feed struct {
 	reader *hub.Reader
 	beat   time.Duration
-	begin  func(*stream)
 	change func(*stream, *hub.Record)
-	// turns, if not nil, writes how turns have ended, and returns what is closed when
-	// there is more of it.
+	// turns writes how turns have ended, and returns what is closed when there is more
+	// of it.
 	turns func(*stream) <-chan struct{}
-	still func(*stream) // with every beat
-	end   func(*stream) // when the hub ends the stream
 }
 
 // follow streams changes until the client, the device or the hub is gone.
@@ -95,14 +89,11 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 	defer context.AfterFunc(s.serving, cancel)()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := stream{w: w}
-	f.begin(&out)
+	fmt.Fprintf(&out, "retry: %d\n\n", retryTime)
 	beat := time.NewTicker(f.beat)
 	defer beat.Stop()
 	for ctx.Err() == nil {
-		var ended <-chan struct{}
-		if f.turns != nil {
-			ended = f.turns(&out)
-		}
+		ended := f.turns(&out)
 		changes, more := f.reader.Next()
 		for _, c := range changes {
 			if f.change(&out, c); out.full() && out.flush() != nil {
@@ -124,15 +115,15 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		case <-rested:
 		case <-ended:
 		case <-beat.C:
-			f.still(&out)
+			io.WriteString(&out, ": still here\n\n")
 		case <-ctx.Done():
 		case <-s.board.Done():
-			f.end(&out)
+			out.closing()
 			return
 		}
 	}
 	if s.serving.Err() != nil {
-		f.end(&out)
+		out.closing()
 	}
 }
 
@@ -289,35 +280,24 @@ func send(w http.ResponseWriter, body []byte) error {
 	return nil
 }
 
-// replyList writes an object with one list. next says where the list goes on, if it
-// does.
+// replyList writes an object with one list, an item at a time: all of it may be more
+// than there is room for, for each of many slow readers. next says where the list goes
+// on, if it does.
 func replyList(w http.ResponseWriter, name string, list []*hub.Record, next string, item func(*hub.Record) any) {
+	w.Header().Set("Content-Type", "application/json")
+	out := stream{w: w}
+	fmt.Fprintf(&out, "{%q:[", name)
+	for i, r := range list {
+		if i > 0 {
+			io.WriteString(&out, ",")
+		}
+		if out.Write(clean.JSON(item(r))); out.full() && out.flush() != nil {
+			panic(http.ErrAbortHandler) // who reads it sees that it has no end
+		}
+	}
 	end := "]}\n"
 	if next != "" {
 		end = fmt.Sprintf("],\"next\":%s}\n", clean.JSON(next))
-	}
-	replyItems(w, fmt.Sprintf("{%q:[", name), end, list, item)
-}
-
-// replyItems writes a list, an item at a time: all of it may be more than there is
-// room for, for each of many slow readers. Items that are nil are left out.
-func replyItems(w http.ResponseWriter, begin, end string, list []*hub.Record, item func(*hub.Record) any) {
-	w.Header().Set("Content-Type", "application/json")
-	out := stream{w: w}
-	io.WriteString(&out, begin)
-	some := false
-	for _, r := range list {
-		one := item(r)
-		if one == nil {
-			continue
-		}
-		if some {
-			io.WriteString(&out, ",")
-		}
-		some = true
-		if out.Write(clean.JSON(one)); out.full() && out.flush() != nil {
-			panic(http.ErrAbortHandler) // who reads it sees that it has no end
-		}
 	}
 	io.WriteString(&out, end)
 	_ = out.flush()

@@ -25,8 +25,7 @@ func groupsSite(t *testing.T) (s *site, as map[string]string) {
 	s = newSite(t, hub.Options{})
 	as = map[string]string{"owner": "Bearer " + token}
 	add := func(name string, can web.Can, groups ...string) {
-		token, err := s.access.Add(name, can, groups...)
-		require.NoError(t, err)
+		token := s.device(name, can, groups...)
 		as[name] = "Bearer " + token
 	}
 	add("blue-bot", web.CanAsk, "blue")
@@ -47,7 +46,7 @@ func groupsSite(t *testing.T) (s *site, as map[string]string) {
 func TestGroupsSeeNothingOfEachOther(t *testing.T) {
 	t.Parallel()
 	s, as := groupsSite(t)
-	blue, err := s.board.FindIn("blue", "c1", "")
+	blue, err := s.board.FindRef(hub.Ref{Group: "blue", Conversation: "c1"})
 	require.NoError(t, err)
 	encoded := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 	form := url.Values{
@@ -115,7 +114,7 @@ func TestGroupsSeeNothingOfEachOther(t *testing.T) {
 			require.NotContains(t, body, "2 questions wait", "%s %s", c.who, c.path)
 		}
 	}
-	now, err := s.board.FindIn("blue", "c1", "")
+	now, err := s.board.FindRef(hub.Ref{Group: "blue", Conversation: "c1"})
 	require.NoError(t, err)
 	require.Equal(t, blue.Revision, now.Revision, "nobody touched it")
 	// It is there for its own group, and for who administers the hub.
@@ -193,10 +192,10 @@ func TestGroupsWithOneNameForTwo(t *testing.T) {
 		s.expect(400, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`, "Authorization", as[who])
 	}
 	s.expect(200, "POST", "/conversations/c1/respond?group=red", `{"answers":{"Which database?":"SQLite"}}`, "Authorization", as["both-phone"])
-	red, err := s.board.FindIn("red", "c1", "")
+	red, err := s.board.FindRef(hub.Ref{Group: "red", Conversation: "c1"})
 	require.NoError(t, err)
 	require.Equal(t, "both-phone", red.End.By)
-	blue, err := s.board.FindIn("blue", "c1", "")
+	blue, err := s.board.FindRef(hub.Ref{Group: "blue", Conversation: "c1"})
 	require.NoError(t, err)
 	require.True(t, blue.Open())
 	// The same call again is the same question in its group, and another elsewhere.

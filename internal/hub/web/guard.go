@@ -2,18 +2,19 @@ package web
 
 import (
 	"cmp"
+	"context"
+	"io"
 	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 // guard lets those through who may do this. While a request waits it keeps its stack, so
 // that what comes before is done elsewhere.
 func (s *Server) guard(to route) http.HandlerFunc {
-	if to.failed == nil {
-		to.failed = func(w http.ResponseWriter, _ *http.Request, err error) { s.failed(w, err) }
-	}
 	if to.large {
 		to.look = s.few(to)
 	}
@@ -23,16 +24,43 @@ func (s *Server) guard(to route) http.HandlerFunc {
 		case to.change != nil:
 			to.change(w, r, a.Device, a.given)
 		default:
-			to.look(w, r, a.Device)
+			to.look(s.rightful(w, a.Device), r, a.Device)
 		}
 	}
 }
+
+// rightful writes to somebody for as long as they may look: a reply may be long, and its
+// reader slow.
+type rightful struct {
+	http.ResponseWriter
+	being context.Context
+}
+
+func (s *Server) rightful(w http.ResponseWriter, d Device) http.ResponseWriter {
+	of := rightful{w, s.access.being(d.login())}
+	if p, ok := w.(person); ok {
+		of.ResponseWriter = p.ResponseWriter
+		return person{of}
+	}
+	return of
+}
+
+// Write implements [io.Writer]. Who may look no more sees that the body has no end.
+func (w rightful) Write(p []byte) (int, error) {
+	if w.being.Err() != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for [http.ResponseController].
+func (w rightful) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // few lets a device have some large replies at a time.
 func (s *Server) few(to route) func(http.ResponseWriter, *http.Request, Device) {
 	return func(w http.ResponseWriter, r *http.Request, d Device) {
 		if !s.take(s.lists, d, maxListsOf) {
-			to.failed(w, r, statusf(http.StatusTooManyRequests, "too many lists at a time: expected at most %d of a device", maxListsOf))
+			s.failed(w, statusf(http.StatusTooManyRequests, "too many lists at a time: expected at most %d of a device", maxListsOf))
 			return
 		}
 		defer s.release(s.lists, d)
@@ -66,8 +94,12 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, to *route) *admit
 	if err == nil {
 		err = s.catchUp(r, d)
 	}
+	if _, ok := w.(person); ok && err == errPage {
+		s.loginPage(w, http.StatusForbidden, "", "This page has lost its login. Log in again.")
+		return nil
+	}
 	if err != nil {
-		to.failed(w, r, err)
+		s.failed(w, err)
 		return nil
 	}
 	return &admitted{d, g}
@@ -98,13 +130,11 @@ func (s *Server) catchUp(r *http.Request, d Device) error {
 }
 
 // who returns whose request it is. A token that is given counts alone, right or
-// wrong. OpenCode's clients give it as a password.
+// wrong.
 func (s *Server) who(r *http.Request) (d Device, cookie, ok bool) {
 	if auth := r.Header.Get("Authorization"); auth != "" {
 		scheme, token, _ := strings.Cut(auth, " ")
-		if user, password, ok := r.BasicAuth(); ok && user == openCode {
-			token = password
-		} else if !strings.EqualFold(scheme, "Bearer") {
+		if !strings.EqualFold(scheme, "Bearer") {
 			return Device{}, false, false
 		}
 		d, ok = s.access.byToken(strings.TrimSpace(token))
@@ -120,11 +150,14 @@ func (s *Server) who(r *http.Request) (d Device, cookie, ok bool) {
 
 // unknown answers a request without a credential, or with a wrong one.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	if of, ok := w.(rightful); ok { // it is told that it has no right any more
+		w = of.ResponseWriter
+	}
 	if r.Header.Get("Authorization") != "" && s.throttled(r) {
 		tooMany(w)
 		return
 	}
-	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if _, ok := w.(person); ok {
 		s.loginPage(w, http.StatusUnauthorized, "", "")
 		return
 	}
@@ -134,6 +167,20 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fail(w, http.StatusUnauthorized, "a token is needed, as Authorization: Bearer TOKEN; acp-bridge-hub device add NAME makes one")
+}
+
+// prove proves to whoever has a token that this hub knows it, before it is sent.
+func (s *Server) prove(w http.ResponseWriter, r *http.Request) {
+	proof, ok := hublink.Proof(r, s.access.hashes())
+	switch {
+	case ok:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, proof)
+	case s.throttled(r):
+		tooMany(w)
+	default:
+		fail(w, http.StatusNotFound, "expected a nonce and the key of a token that this hub knows")
+	}
 }
 
 // failure counts wrong tokens and codes of an address.

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 const (
@@ -87,18 +90,14 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, d Device) {
 	accept := r.Header.Get("Accept")
 	switch {
 	case strings.Contains(accept, "text/html"):
-		s.showHistory(w, search)
+		s.showHistory(w, d, search)
 	case strings.Contains(accept, ndjson):
 		s.export(w, search)
 	default:
 		if search.Limit == 0 {
 			search.Limit = pageSize
 		}
-		records, more, err := s.board.Search(search)
-		if err != nil {
-			s.failed(w, err)
-			return
-		}
+		records, more := s.board.Search(search)
 		next := ""
 		if more {
 			next = nextOf(records)
@@ -107,25 +106,78 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, d Device) {
 	}
 }
 
-func (s *Server) showHistory(w http.ResponseWriter, search hub.Search) {
+func (s *Server) showHistory(w http.ResponseWriter, d Device, search hub.Search) {
 	if search.Limit == 0 {
 		search.Limit = pageSize
 	}
-	records, more, err := s.board.Search(search)
-	if err != nil {
-		s.failed(w, err)
-		return
-	}
-	now, older := time.Now(), ""
+	records, more := s.board.Search(search)
+	older := ""
 	if more {
 		older = "/history?" + url.Values{"q": {search.Text}, "after": {nextOf(records)}}.Encode()
 	}
-	cards := drawn(records, func(r *hub.Record) card {
-		c := cardOf(r, now, false)
-		c.Project = c.Lane.Name
-		return c
-	})
-	render(w, http.StatusOK, "history", map[string]any{"Query": search.Text, "Records": cards, "Older": older})
+	lines := linesOf(records)
+	if search.Text == "" && search.After == (hub.Place{}) {
+		lines = append(lines, s.turnLines(d, lines)...)
+		slices.SortStableFunc(lines, func(x, y line) int { return y.At.Compare(x.At) })
+	}
+	render(w, http.StatusOK, "history", map[string]any{"Query": search.Text, "Lines": lines, "Older": older})
+}
+
+// line is something that was settled, or the end of a turn, as the page's history has it: a
+// receipt.
+type line struct {
+	At                                 time.Time
+	What, Topic, Who, Where, End, Talk string
+}
+
+// told are the words for what people do with permissions, here and in the page's receipts.
+var told = map[string]string{"Allow": "Allowed", "Reject": "Rejected"}
+
+func linesOf(records []*hub.Record) (list []line) {
+	for _, r := range records {
+		list = append(list, lineOf(r))
+	}
+	return list
+}
+
+func lineOf(r *hub.Record) line {
+	l := line{At: r.End.At, What: answerLine(r), Who: agentOf(r), Where: laneOf(r).Name, End: endingText(r), Talk: talkURL(r)}
+	if what, rest, _ := strings.Cut(l.What, " "); told[what] != "" {
+		l.What = strings.TrimSpace(told[what] + " " + rest)
+	}
+	word := endings[r.End.Status()]
+	if by, ok := strings.CutPrefix(l.End, word+" by "); ok {
+		l.What, l.End = cmp.Or(l.What, word), "by "+by
+	}
+	if r.Kind == "permission" {
+		t := thingOf(r)
+		l.Topic = short(t.Title(), 90)
+	} else if len(r.Call.Questions) == 1 || len(r.End.Answers) == 0 { // else each says what it answers
+		l.Topic = short(cmp.Or(r.Call.Questions[0].Header, r.Call.Questions[0].Text), 90)
+	}
+	return l
+}
+
+// turnLines are the turns that have ended since the last of these lines, as far as this hub
+// remembers them.
+func (s *Server) turnLines(d Device, lines []line) (list []line) {
+	all, _, _ := s.turns.after(0)
+	for _, n := range all {
+		r := &hub.Record{Group: n.Group, Conversation: n.Conversation, Device: n.device}
+		old := len(lines) == pageSize && n.At.Before(lines[len(lines)-1].At)
+		if what := map[string]string{hublink.TurnDone: "Done", hublink.TurnFailed: "Failed"}[n.Event]; what != "" && !old && d.sees(r) {
+			list = append(list, line{At: n.At, What: what, Who: n.Agent, Where: path.Base(n.Cwd)})
+		}
+	}
+	return list
+}
+
+// Day is the line's, in the hub's time.
+func (l line) Day() string {
+	if at := l.At.Local(); at.Format(time.DateOnly) != time.Now().Format(time.DateOnly) {
+		return at.Format("Monday, 2 January 2006")
+	}
+	return "Today"
 }
 
 // export writes one object a line. A client that takes nothing is given up, and
@@ -137,14 +189,7 @@ func (s *Server) export(w http.ResponseWriter, search hub.Search) {
 	}
 	out := stream{w: w}
 	for begun := false; ; begun = true {
-		records, more, err := s.board.Search(search)
-		switch {
-		case err != nil && begun:
-			panic(http.ErrAbortHandler)
-		case err != nil:
-			s.failed(w, err)
-			return
-		}
+		records, more := s.board.Search(search)
 		if !begun {
 			w.Header().Set("Content-Type", ndjson)
 		}
@@ -177,11 +222,7 @@ func (s *Server) forget(w http.ResponseWriter, r *http.Request, d Device, _ give
 		return
 	}
 	done, err := s.board.ForgetBy(r.Context(), by, sees, s.may(d))
-	if err != nil {
-		s.failed(w, err)
-		return
-	}
-	reply(w, http.StatusOK, done)
+	s.replies(w, done, err)
 }
 
 // searchOf reads what a request wants of the history.

@@ -24,8 +24,7 @@ var asNDJSON = []string{"Accept", "application/x-ndjson"}
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
-	phone, err := s.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	phone := s.device("phone", web.CanAnswer)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	require.JSONEq(t, `{"history":[]}`, s.expect(200, "GET", "/history", ""), "what is open is at /questions")
 	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":{"selected":["SQLite"],"note":"for now"}}}`, "Authorization", "Bearer "+phone)
@@ -122,9 +121,7 @@ func TestNoSecretAtAHub(t *testing.T) {
 	for name, call := range map[string]string{
 		"an MCP form":     `{"mode":"form","message":"Log in","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`,
 		"as a request":    `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"form","message":"Log in","requestedSchema":{"type":"object","properties":{"x":{"type":"string","format":"password"}}}}}`,
-		"an interrupt":    `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"input_required","message":"Log in","responseSchema":{"type":"object","properties":{"token":{"type":"string"}}}}]}}`,
 		"by its message":  `{"mode":"form","message":"Enter your GitHub password","requestedSchema":{"type":"object","properties":{"value":{"type":"string","title":"Value"}}}}`,
-		"an interrupt's":  `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"input_required","message":"Enter your API key","responseSchema":{"type":"object","properties":{"value":{"type":"string"}}}}]}}`,
 		"Codex' question": `{"threadId":"t","turnId":"u","itemId":"i","questions":[{"id":"pw","header":"Password","question":"Which?","isOther":true,"isSecret":true,"options":[]}]}`,
 	} {
 		require.Contains(t, s.expect(400, "POST", "/conversations/c1/ask", call), "secret", name)
@@ -172,17 +169,17 @@ func TestForget(t *testing.T) {
 func TestHistoryIsTrue(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{Lease: 200 * time.Millisecond})
-	bot, err := s.access.Add("nightly-bot", web.CanAsk)
-	require.NoError(t, err)
+	bot := s.device("nightly-bot", web.CanAsk)
 	as := []string{"Authorization", "Bearer " + bot}
+	page := func(path string) string { return s.expect(200, "GET", path, "", "Accept", "text/html") }
+	require.Contains(t, page("/"), "acp-bridge hook install", "until something has come")
 	for _, c := range []string{"withdrawn", "dismissed", "fetched", "kept"} {
 		s.expect(202, "POST", "/conversations/"+c+"/ask", database, as...)
 	}
 	// A program that does not say who it is has the name of its credential, and its
 	// conversation the name that it has given it.
-	page := s.expect(200, "GET", "/", "", "Accept", "text/html")
 	for _, part := range []string{"<bdi>nightly-bot</bdi> asks", "“withdrawn”", "“kept”"} {
-		require.Contains(t, page, part)
+		require.Contains(t, page("/"), part)
 	}
 	s.expect(200, "POST", "/conversations/withdrawn/questions/toolu_1/settle", `{"outcome":"cancelled","reason":"The question was withdrawn"}`, as...)
 	require.Contains(t, s.expect(409, "POST", "/conversations/withdrawn/respond?question=toolu_1", `{"answers":{"Which database?":"SQLite"}}`), "it was withdrawn already")
@@ -191,7 +188,7 @@ func TestHistoryIsTrue(t *testing.T) {
 		s.expect(200, "POST", "/conversations/"+c+"/respond", `{"answers":{"Which database?":"SQLite"}}`)
 	}
 	s.expect(200, "POST", "/conversations/fetched/ask?wait=1m", database, as...)
-	told := func(c string) string { return s.expect(200, "GET", "/conversations/"+c, "", "Accept", "text/html") }
+	told := func(c string) string { return page("/conversations/" + c) }
 	const gone = "kept until"
 	require.Eventually(t, func() bool { return strings.Contains(told("kept"), gone) }, patience, 20*time.Millisecond)
 	require.Contains(t, told("kept"), "It is kept until the agent comes back.")
@@ -199,6 +196,11 @@ func TestHistoryIsTrue(t *testing.T) {
 	require.Contains(t, told("withdrawn"), "Withdrawn.")
 	require.NotContains(t, told("withdrawn"), "Dismissed")
 	require.Contains(t, told("dismissed"), "Dismissed by owner.")
+
+	// Both pages have it in lines, by day, and the ends of turns among them.
+	s.expect(200, "POST", "/conversations/kept/turn", `{"agent":"Kimi","event":"failed","dir":"/src/web"}`, as...)
+	require.Regexp(t, `(?s)<strong>Today</strong>.*Failed</b>.*Kimi.*web.*SQLite</b> · .*nightly-bot.*Withdrawn\.`, page("/history"))
+	require.Regexp(t, `(?s)All answered\..*SQLite</b>`, page("/"))
 }
 
 // An export has everything, also if that is more than a page can have.

@@ -66,14 +66,17 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 		s.failed(w, err)
 		return
 	}
-	s.holdHook(w, r, d, rec, asking, e.Blocks())
+	s.holdHook(w, r, d, rec, asking, e)
 }
 
 func noDecision(w http.ResponseWriter) { reply(w, http.StatusOK, struct{}{}) }
 
 // askHook puts what a hook asks on the board.
 func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hook.Asking) (*hub.Record, error) {
-	a.Call.ID = "hook_" + life.Mint()[:16]
+	name := e.Held // it asks again under it
+	if !IsName(name) {
+		name = life.Mint()
+	}
 	machine := clean.Truncate(r.Header.Get(machineHeader), 100)
 	if machine == "" { // an address is one of this machine
 		machine, _ = os.Hostname()
@@ -81,16 +84,18 @@ func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hoo
 	told := about.Decode(r.Header.Get(about.Header))
 	told.Picks = a.Picks
 	return s.board.Ask(r.Context(), hub.Asking{
-		Group: d.first(), Conversation: e.Session, Kind: a.Kind, Agent: "Claude Code", Machine: machine, Dir: e.Dir, Detail: a.Detail,
+		Group: d.first(), Conversation: e.Session, Name: "hook_" + name[:min(16, len(name))], Kind: a.Kind, Agent: "Claude Code", Machine: machine, Dir: e.Dir, Detail: a.Detail,
 		About:  told,
-		Device: d.Name, Asker: life.Mint(), May: s.may(d), Dialect: hook.Dialect, Document: g.json, Call: a.Call,
+		Device: d.Name, Asker: name, May: s.may(d), Dialect: hook.Dialect, Document: g.json, Call: a.Call,
 		Hold: &hub.Hold{Call: s.hooked.take(d, e), Agent: e.Agent},
 	})
 }
 
 // holdHook waits for a person, and for the end of everything else: the connection, the
-// hub, the time.
-func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec *hub.Record, a hook.Asking, blocks bool) {
+// hub, the time. A hook with a name comes back when its connection ends, or tells that it
+// was taken back; one of which nothing is heard is out of sight, see [hub.Hold].
+func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec *hub.Record, a hook.Asking, e hook.Event) {
+	blocks, named := e.Blocks(), rec.Asker == e.Held
 	wait := holdTime
 	if blocks {
 		wait = cmp.Or(s.opts.Block, BlockTime)
@@ -103,7 +108,13 @@ func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec 
 		s.answerHook(w, r, d, rec, a)
 		return
 	}
-	if rec.Open() {
+	switch {
+	case rec.Open() && named && r.Context().Err() != nil:
+		return
+	case rec.Open() && named && !blocks && s.serving.Err() != nil:
+		s.failed(w, context.Canceled)
+		return
+	case rec.Open():
 		s.withdrawHook(r, rec, blocks)
 	}
 	noDecision(w)
@@ -112,16 +123,16 @@ func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec 
 // withdrawHook takes back what nobody has answered here. It is the hub that says so:
 // whoever asked may have lost the right to say anything.
 func (s *Server) withdrawHook(r *http.Request, rec *hub.Record, blocks bool) {
-	why := "Claude Code has taken it back: it was dismissed in the terminal, or Claude Code has ended"
+	o := convert.Outcome{Status: convert.Disconnected, Reason: "nobody answered it here: it is open in the terminal"}
 	switch {
 	case s.serving.Err() != nil:
-		why = "the hub was stopped: it is open in the terminal"
-	case r.Context().Err() == nil && blocks:
-		why = "it is asked in the terminal now; acp-bridge away says that nobody is there"
-	case r.Context().Err() == nil:
-		why = "nobody answered it here: it is open in the terminal"
+		o.Reason = "the hub was stopped: it is open in the terminal"
+	case r.Context().Err() != nil:
+		o = convert.Outcome{Status: convert.Failed, Reason: "Claude Code has taken it back: it was dismissed in the terminal, or Claude Code has ended"}
+	case blocks:
+		o.Reason = "it is asked in the terminal now; acp-bridge away says that nobody is there"
 	}
-	s.endHook(r.Context(), rec.Ref(), convert.Outcome{Status: convert.Disconnected, Reason: why}, "")
+	s.endHook(r.Context(), rec.Ref(), o, "")
 }
 
 // endHook settles what has ended elsewhere.
@@ -222,17 +233,13 @@ func (s *Server) hookLeaves(ctx context.Context, d Device, e hook.Event) {
 	if e.Name != hook.SessionEnd {
 		return
 	}
-	all, err := s.board.Conversation(d.first(), e.Session)
-	asked := only(all, func(r *hub.Record) bool { return r.Device == d.Name })
-	if err == nil && (len(asked) == 0 || asked[len(asked)-1].Open()) {
+	asked := only(s.board.Conversation(d.first(), e.Session), func(r *hub.Record) bool { return r.Device == d.Name })
+	if len(asked) == 0 || asked[len(asked)-1].Open() {
 		return
 	}
-	if err == nil {
-		ref := asked[len(asked)-1].Ref()
-		ref.May = s.may(d)
-		_, err = s.board.Ended(context.WithoutCancel(ctx), ref)
-	}
-	if err != nil {
+	ref := asked[len(asked)-1].Ref()
+	ref.May = s.may(d)
+	if _, err := s.board.Ended(context.WithoutCancel(ctx), ref); err != nil {
 		s.log.Warn("it could not be noted that a session has ended", "err", err)
 	}
 }
@@ -245,7 +252,7 @@ func (s *Server) hookEnd(ctx context.Context, d Device, rec *hub.Record, end hoo
 	case hook.Answered:
 		s.endHook(ctx, ref, convert.Outcome{Status: convert.Answered, Answers: end.Answers}, terminal)
 	case hook.Over:
-		s.endHook(ctx, ref, convert.Outcome{Status: convert.Disconnected, Reason: end.Why}, "")
+		s.endHook(ctx, ref, convert.Outcome{Status: convert.Failed, Reason: end.Why}, "")
 	case hook.Arrived:
 		_, err = s.board.Consumed(context.WithoutCancel(ctx), ref)
 	case hook.Late:
@@ -275,8 +282,9 @@ func replyTo(rec *hub.Record, o convert.Outcome) (json.RawMessage, error) {
 
 // hookFits reports answers that Claude Code has no place for.
 func hookFits(rec *hub.Record, answers []convert.Answer) error {
-	if _, err := replyTo(rec, convert.Outcome{Status: convert.Answered, Answers: answers}); err != nil {
-		return fmt.Errorf("%w: %w", convert.ErrBadAnswer, err)
+	_, err := replyTo(rec, convert.Outcome{Status: convert.Answered, Answers: answers})
+	if err != nil && !errors.Is(err, convert.ErrBadAnswer) {
+		err = fmt.Errorf("%w: %w", convert.ErrBadAnswer, err)
 	}
-	return nil
+	return err
 }

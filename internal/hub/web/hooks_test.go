@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
-	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 const hookSession = "0b5c7a3e-5a0f-4b1e-9d51-0c6a3a2f9f10"
@@ -27,8 +28,7 @@ type hooked struct {
 
 func newHooked(t testing.TB) *hooked {
 	s := newSite(t, hub.Options{})
-	token, err := s.access.Add("claude", web.CanHook)
-	require.NoError(t, err)
+	token := s.device("claude", web.CanHook)
 	return &hooked{s, token}
 }
 
@@ -62,6 +62,14 @@ func (s *hooked) hold(body string) (told chan string, hangUp func()) {
 	s.t.Helper()
 	reader := s.board.Read(0)
 	reader.Next()
+	told, hangUp = s.send(body)
+	require.Eventually(s.t, func() bool { asked, _ := reader.Next(); return slices.ContainsFunc(asked, (*hub.Record).Open) }, patience, time.Millisecond)
+	return told, hangUp
+}
+
+// send is hold for what may be there already.
+func (s *hooked) send(body string) (told chan string, hangUp func()) {
+	s.t.Helper()
 	told = make(chan string, 1)
 	req, err := http.NewRequestWithContext(s.t.Context(), "POST", s.url+"/hooks/claude", strings.NewReader(body))
 	require.NoError(s.t, err)
@@ -79,7 +87,6 @@ func (s *hooked) hold(body string) (told chan string, hangUp func()) {
 		defer reply.Body.Close()
 		told <- read(reply)
 	}()
-	require.Eventually(s.t, func() bool { asked, _ := reader.Next(); return len(asked) > 0 }, patience, time.Millisecond)
 	return told, cancel
 }
 
@@ -95,7 +102,7 @@ func (s *hooked) becomes(r *hub.Record, ok func(*hub.Record) bool) *hub.Record {
 	var now *hub.Record
 	require.Eventually(s.t, func() bool {
 		var err error
-		now, err = s.board.FindKey(s.t.Context(), r.Key())
+		now, err = s.board.FindRef(r.Ref())
 		return err == nil && ok(now)
 	}, patience, time.Millisecond)
 	return now
@@ -106,25 +113,13 @@ func (s *hooked) settled(r *hub.Record) *hub.Record {
 	return s.becomes(r, func(r *hub.Record) bool { return !r.Open() })
 }
 
-func (s *hooked) respond(code int, r *hub.Record, answers string) string {
-	s.t.Helper()
-	return s.expect(code, "POST", fmt.Sprintf("/conversations/%s/respond?question=%s", r.Conversation, r.ID), `{"answers":`+answers+`}`)
+func answering(r *hub.Record) string {
+	return fmt.Sprintf("/conversations/%s/respond?question=%s&revision=%d", r.Conversation, r.ID, r.Revision)
 }
 
-// A plan without text has a card that says so, and its buttons.
-func TestHookPlanWithoutText(t *testing.T) {
-	t.Parallel()
-	b, s := newChromium(t), newHooked(t)
-	p := s.phone(b)
-	told, _ := s.hold(saysOf("PermissionRequest", "ExitPlanMode", `{}`))
-	p.until(`document.querySelector(".card h3")?.innerText === "Claude Code wants to leave plan mode"`)
-	p.until(seesAll(".card .thing"))
-	require.Equal(t, `"The plan is empty: the agent has written nothing down."`, p.eval(`document.querySelector(".card .thing").innerText.trim()`))
-	require.Equal(t, `["Yes, and ask before edits","No, keep planning","Yes, and accept all edits"]`, p.eval(`[...document.querySelectorAll(".acts button span")].map((b) => b.innerText)`))
-	p.shot("empty-plan")
-	p.until(`!document.querySelector(".acts .allow").disabled`)
-	p.click(".acts .allow")
-	require.JSONEq(t, `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow","updatedInput":{}}}}`, <-told)
+func (s *hooked) respond(code int, r *hub.Record, answers string) string {
+	s.t.Helper()
+	return s.expect(code, "POST", answering(r), `{"answers":`+answers+`}`)
 }
 
 func TestHookQuestion(t *testing.T) {
@@ -174,13 +169,13 @@ func TestHookWithdrawn(t *testing.T) {
 	}{
 		{name: "answered", event: saysOf("PostToolUse", "AskUserQuestion", answered, "tool_use_id", "toolu_1"), outcome: "answered", by: "the terminal"},
 		{name: "another call", event: saysOf("PostToolUse", "AskUserQuestion", answered, "tool_use_id", "toolu_2"), stays: true},
-		{name: "talked about", event: says("PostToolBatch", "tool_calls", []map[string]any{{"tool_use_id": "toolu_1"}}), outcome: "disconnected"},
-		{name: "the turn ended", event: says("Stop"), outcome: "disconnected"},
-		{name: "the turn failed", event: says("StopFailure"), outcome: "disconnected"},
-		{name: "a prompt", event: says("UserPromptSubmit"), outcome: "disconnected"},
-		{name: "the session ended", event: says("SessionEnd"), outcome: "disconnected"},
+		{name: "talked about", event: says("PostToolBatch", "tool_calls", []map[string]any{{"tool_use_id": "toolu_1"}}), outcome: "failed"},
+		{name: "the turn ended", event: says("Stop"), outcome: "failed"},
+		{name: "the turn failed", event: says("StopFailure"), outcome: "failed"},
+		{name: "a prompt", event: says("UserPromptSubmit"), outcome: "failed"},
+		{name: "the session ended", event: says("SessionEnd"), outcome: "failed"},
 		{name: "another session ended", event: strings.Replace(says("SessionEnd"), hookSession, "another-session", 1), stays: true},
-		{name: "Esc, No, a kill", hangUp: true, outcome: "disconnected"},
+		{name: "Esc, No, a kill", hangUp: true, outcome: "failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newHooked(t)
@@ -254,7 +249,7 @@ func TestHookTwinsCrossed(t *testing.T) {
 	ran("toolu_3")
 	used(first)
 	for _, r := range []*hub.Record{second, third} {
-		now, err := s.board.FindKey(t.Context(), r.Key())
+		now, err := s.board.FindRef(r.Ref())
 		require.NoError(t, err)
 		require.True(t, now.Open(), "nobody has answered it")
 	}
@@ -291,12 +286,11 @@ func TestHookCallOfARequest(t *testing.T) {
 	require.Equal(t, "toolu_2", r.Hold.Call)
 	_, _ = s.hold(saysOf("PermissionRequest", "Bash", `{"command":"ls"}`))
 	require.Equal(t, "toolu_1", s.newest().Hold.Call)
-	token, err := s.access.Add("another", web.CanHook)
-	require.NoError(t, err)
+	token := s.device("another", web.CanHook)
 	other := &hooked{s.site, token}
 	other.tell(says("Stop"))
 	other.tell(saysOf("PostToolUse", "Bash", bashInput, "tool_use_id", "toolu_2"))
-	now, err := s.board.FindKey(t.Context(), r.Key())
+	now, err := s.board.FindRef(r.Ref())
 	require.NoError(t, err)
 	require.True(t, now.Open())
 }
@@ -306,7 +300,7 @@ func TestHookPermission(t *testing.T) {
 	told, _ := s.hold(saysOf("PermissionRequest", "Bash", bashInput))
 	r := s.newest()
 	require.Contains(t, r.Detail, `"command": "make"`)
-	require.Contains(t, s.respond(400, r, `[{"selected":["Allow"],"note":"quickly"}]`), "takes no words")
+	require.Contains(t, s.respond(400, r, `[{"selected":["Allow"],"note":"quickly"}]`), `with a condition (\"quickly\"), which cannot be checked`)
 	s.respond(400, r, `["maybe"]`)
 	s.respond(200, r, `[{"selected":["Reject"],"note":"use ninja"}]`)
 	require.Contains(t, <-told, `"decision":{"behavior":"deny","message":"use ninja"}`)
@@ -325,8 +319,7 @@ func TestHookCredential(t *testing.T) {
 		s.expect(403, c.method, c.path, "{}", "Authorization", auth)
 	}
 	for _, can := range []web.Can{web.CanAsk, web.CanAnswer, web.CanMeasure} {
-		token, err := s.access.Add(string(can), can)
-		require.NoError(t, err)
+		token := s.device(string(can), can)
 		s.expect(403, "POST", "/hooks/claude", says("Stop"), "Authorization", "Bearer "+token)
 	}
 	s.expect(401, "POST", "/hooks/claude", says("Stop"), "Authorization", "")
@@ -335,8 +328,7 @@ func TestHookCredential(t *testing.T) {
 	s.expect(413, "POST", "/hooks/claude", `"`+strings.Repeat("x", 9<<20)+`"`, "Authorization", auth)
 	s.tell(saysOf("PermissionRequest", "Write", `{"file_path":"/p/x","content":"`+strings.Repeat("x", 100<<10)+`"}`)) // longer than anybody reads
 
-	other, err := s.access.Add("other", web.CanHook)
-	require.NoError(t, err)
+	other := s.device("other", web.CanHook)
 	s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_1"))
 	told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
 	r := s.newest()
@@ -382,7 +374,7 @@ func TestHookBlocks(t *testing.T) {
 		s.server.SetBlock(time.Millisecond)
 		told, _ := s.hold(e)
 		require.Equal(t, "{}\n", <-told)
-		list := watchtest.Must(s.board.Conversations())
+		list := s.board.Conversations()
 		require.Contains(t, list[0].End.Reason, "asked in the terminal now")
 
 		require.Contains(t, s.expect(200, "GET", "/away", ""), "false")
@@ -406,7 +398,7 @@ func TestHookTurns(t *testing.T) {
 	other, _ := s.stream("/conversations/another/events")
 	s.tell(says("Stop", "last_assistant_message", "a sub-agent works on", "background_tasks", []string{"x"}))
 	s.tell(says("Notification", "notification_type", "permission_prompt", "message", "Claude needs your permission"))
-	s.tell(says("Stop", "last_assistant_message", "Done.\x1b[2J"))
+	s.tell(says("Stop", "last_assistant_message", "Done.\x1b[2J", "cwd", strings.Repeat("x", 1<<20)))
 	s.tell(says("StopFailure", "error", "rate_limit"))
 	s.tell(says("Notification", "notification_type", "idle_prompt", "message", "Claude is waiting for your input"))
 	for _, next := range []func() (event, bool){all, only} {
@@ -418,6 +410,7 @@ func TestHookTurns(t *testing.T) {
 			require.Equal(t, want[0], e.data["event"])
 			require.Contains(t, e.data["text"], want[1])
 			require.NotContains(t, e.data["text"], "\x1b")
+			require.Less(t, len(fmt.Sprint(e.data)), 5000)
 		}
 	}
 	s.server.Close()
@@ -441,7 +434,7 @@ func TestHookSessionInTwoTerminals(t *testing.T) {
 	require.Equal(t, "toolu_1", one.Hold.Call)
 	require.Equal(t, "toolu_2", two.Hold.Call)
 	s.tell(says("UserPromptSubmit", in("200")...))
-	require.Equal(t, "disconnected", s.settled(two).End.Outcome)
+	require.Equal(t, "failed", s.settled(two).End.Outcome)
 	require.Equal(t, "{}\n", <-toldTwo)
 	s.tell(says("SessionEnd", in("200")...))
 	s.respond(200, one, `{"Which database?":"SQLite"}`)
@@ -459,12 +452,50 @@ func TestNoReason(t *testing.T) {
 	require.Equal(t, 1, strings.Count(page, "Reject with a reason"))
 	require.Equal(t, 1, strings.Count(page, "cannot take a reason"))
 	rejects := `{"answers":[{"selected":["Reject"],"note":"not now"}]}`
-	path := func(r *hub.Record) string {
-		return fmt.Sprintf("/conversations/%s/respond?question=%s", r.Conversation, r.ID)
-	}
-	require.Contains(t, s.expect(400, "POST", path(none), rejects), "takes no words")
+	require.Contains(t, s.expect(400, "POST", answering(none), rejects), "takes no words")
 	allows := `{"answers":[{"selected":["Allow"],"note":"only if the backup is done"}]}`
-	require.Contains(t, s.expect(400, "POST", path(takes), allows), "takes words along with a permission")
-	s.expect(200, "POST", path(none), `{"answers":["Reject"]}`)
-	s.expect(200, "POST", path(takes), rejects)
+	require.Contains(t, s.expect(400, "POST", answering(takes), allows), "with a condition")
+	s.expect(200, "POST", answering(none), `{"answers":["Reject"]}`)
+	s.expect(200, "POST", answering(takes), rejects)
+}
+
+// A hook that has a name comes back when its connection has ended: the card stays, and the answer
+// that came meanwhile is its own. It tells when Claude Code has taken the question back.
+func TestHookComesBack(t *testing.T) {
+	t.Parallel()
+	s := newHooked(t)
+	event := func(name string) string {
+		return saysOf("PermissionRequest", "AskUserQuestion", askInput, "acp_bridge_held", name)
+	}
+	_, hangUp := s.hold(event("ONE"))
+	r := s.newest()
+	hangUp()
+	told, _ := s.send(event("ONE"))
+	s.respond(200, r, `{"Which database?":"SQLite"}`)
+	require.Contains(t, <-told, "SQLite", "it is the same question")
+	require.Equal(t, "owner", s.settled(r).End.By)
+
+	_, hangUp = s.hold(event("TWO"))
+	r = s.newest()
+	hangUp()
+	s.respond(200, r, `{"Which database?":"PostgreSQL"}`)
+	told, _ = s.send(event("TWO"))
+	require.Contains(t, <-told, "PostgreSQL", "it was answered meanwhile")
+
+	told, _ = s.hold(event("THREE"))
+	r = s.newest()
+	s.tell(string(hook.TakenBackIn(hookSession, "another")))
+	s.tell(string(hook.TakenBackIn(hookSession, "THREE")))
+	require.Equal(t, "{}\n", <-told)
+	end := s.settled(r).End
+	require.Equal(t, "failed", end.Outcome)
+	require.Contains(t, end.Reason, "dismissed in the terminal")
+
+	told, _ = s.hold(event("FOUR"))
+	r = s.newest()
+	s.server.Close()
+	require.Contains(t, <-told, "the hub is closing")
+	now, err := s.board.FindRef(r.Ref())
+	require.NoError(t, err)
+	require.True(t, now.Open(), "it waits for the next hub")
 }

@@ -3,12 +3,17 @@ package web
 import (
 	"encoding/base64"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	clock "github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // A page goes on at the very moment of the last record.
@@ -45,18 +50,6 @@ func TestBounds(t *testing.T) {
 	require.NoError(t, s.enter(Device{Name: Owner, Can: CanAdmin}))
 }
 
-// A conversation of OpenCode's keeps its name in the owner's group only: another
-// group may have one of the same name.
-func TestSessionsOfOpenCode(t *testing.T) {
-	session := func(group, conversation string) string {
-		return openCodeSession(&hub.Record{Group: group, Conversation: conversation})
-	}
-	require.Equal(t, "ses_1", session("", "ses_1"))
-	require.Regexp(t, "^ses_", session("", "c"))
-	require.NotEqual(t, "ses_1", session("red", "ses_1"))
-	require.NotEqual(t, session("blue", "ses_1"), session("red", "ses_1"))
-}
-
 // The same input in another order is the same; what is no JSON is as it is.
 func TestCanonicalInput(t *testing.T) {
 	same := canonical([]byte(`{"a":1,"b":{"c":2,"d":3}}`))
@@ -73,4 +66,90 @@ func TestSqueezedAsWritten(t *testing.T) {
 		require.Equal(t, texts.FindAllString(string(withoutComments(data)), -1), texts.FindAllString(served, -1), name)
 		require.NotContains(t, string(data), "\n  /*", "a comment that is served")
 	}
+}
+
+// The page's clock is in its script, and its time is that of package seen.
+func TestRule3PageHasTheSameClock(t *testing.T) {
+	script, err := files.ReadFile("page/page.js")
+	require.NoError(t, err)
+	require.Contains(t, string(script), fmt.Sprintf("settling = %d", clock.Card.Milliseconds()))
+}
+
+// A byte of the list of devices that is damaged gives nobody another right, and takes
+// none away, without a word: the hub does not start, and leaves the file as it is. One
+// without a sum, of an older hub, is read.
+func TestDamagedListOfDevices(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "access.json")
+	const token = "the-token-of-the-owner"
+	a, err := OpenAccess(path, token)
+	require.NoError(t, err)
+	_, err = a.Add("phone", CanAnswer, "red")
+	require.NoError(t, err)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for at := range text {
+		for _, bit := range []byte{1, 4, 32} {
+			damaged := append([]byte{}, text...)
+			damaged[at] ^= bit
+			require.NoError(t, os.WriteFile(path, damaged, 0o600))
+			now, err := OpenAccess(path, token)
+			kept, _ := os.ReadFile(path)
+			if err != nil {
+				require.ErrorContains(t, err, "damaged", "byte %d", at)
+				require.Equal(t, damaged, kept)
+				continue
+			}
+			require.Equal(t, a.List(), now.List(), "byte %d: %s", at, damaged)
+		}
+	}
+	old, err := unsealed(text)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, old, 0o600))
+	now, err := OpenAccess(path, token)
+	require.NoError(t, err)
+	require.Equal(t, a.List(), now.List())
+}
+
+// An event is encoded once for all who watch, and never shown for another one. What waits
+// behind it is looked for once: who sees its own questions only has an event of its own.
+func TestFrames(t *testing.T) {
+	var f frames
+	asked := func(id, text string) *hub.Record {
+		return &hub.Record{Conversation: "c", ID: id, Call: convert.Call{Questions: []convert.Question{{Text: text}}}}
+	}
+	looked := 0
+	event := func(of *hub.Record, to string, then *hub.Record) []byte {
+		return f.event(of, to, func() *hub.Record { looked++; return then })
+	}
+	over, one, two := asked("over", "Done?"), asked("one", "Which?"), asked("two", "When?")
+	over.End = &hub.End{Outcome: "answered"}
+	first := event(over, "", nil)
+	require.Contains(t, string(first), `"type":"working"`)
+	require.Same(t, &first[0], &event(over, "", one)[0])
+	require.Contains(t, string(event(over, "bot", one)), `"tool_use_id":"one"`)
+	require.Contains(t, string(event(over, "other", two)), `"tool_use_id":"two"`)
+	require.Same(t, &first[0], &event(over, "", two)[0])
+	require.Equal(t, 3, looked)
+
+	long := asked("long", strings.Repeat("x", 1<<20))
+	require.Equal(t, event(long, "", nil), event(long, "", nil))
+	require.Contains(t, string(event(over, "third", long)), `"tool_use_id":"long"`)
+	require.Len(t, f.kept, 3, "what is long is not kept, also if it is what waits")
+	for range 2 * keepFrames >> 20 {
+		event(asked("long", strings.Repeat("x", 1<<20)), "", nil)
+	}
+	require.Same(t, &first[0], &event(over, "", nil)[0], "what is long takes the place of nothing")
+	for range keepFrames / 100 {
+		event(asked("more", "What?"), "", nil)
+	}
+	require.Equal(t, first, event(over, "", nil))
+	require.NotSame(t, &first[0], &event(over, "", nil)[0]) // it was the oldest
+	require.Len(t, f.old, len(f.kept))
+	size := 0
+	for _, e := range f.old {
+		size += len(e.data)
+	}
+	require.Equal(t, f.size, size)
+	require.LessOrEqual(t, size, keepFrames)
+	require.Greater(t, size, keepFrames/2)
 }

@@ -2,7 +2,7 @@ package web
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"net/http"
 	"net/url"
 
@@ -106,41 +106,30 @@ func (s *Server) addDevice(w http.ResponseWriter, _ *http.Request, by Device, g 
 		Can    Can
 		Groups []string
 	}
-	if err := g.into(&d); err != nil {
-		s.failed(w, err)
-		return
+	var token string
+	err := g.into(&d)
+	if err == nil {
+		token, err = s.access.add(&by, d.Name, d.Can, d.Groups)
 	}
-	token, err := s.access.add(&by, d.Name, d.Can, d.Groups)
-	if err != nil {
-		s.failed(w, err)
-		return
-	}
-	reply(w, http.StatusOK, map[string]string{"token": token})
+	s.replies(w, map[string]string{"token": token}, err)
 }
 
 func (s *Server) removeDevice(w http.ResponseWriter, r *http.Request, by Device, _ given) {
-	switch err := s.access.remove(&by, r.PathValue("name")); {
-	case errors.Is(err, ErrNoDevice):
-		fail(w, http.StatusNotFound, "%s", err)
-	case err != nil:
+	err := s.access.remove(&by, r.PathValue("name"))
+	if err == nil {
+		err = s.board.Abandon(context.WithoutCancel(r.Context()), r.PathValue("name"))
+	}
+	if err != nil {
 		s.failed(w, err)
 	}
 }
 
 func (s *Server) addCode(w http.ResponseWriter, _ *http.Request, by Device, g given) {
 	var d struct{ Name string }
-	if err := g.into(&d); err != nil {
-		s.failed(w, err)
-		return
+	var code string
+	err := g.into(&d)
+	if err == nil {
+		code, err = s.access.code(&by, d.Name)
 	}
-	code, err := s.access.code(&by, d.Name)
-	switch {
-	case errors.Is(err, ErrNoDevice):
-		fail(w, http.StatusNotFound, "%s", err)
-		return
-	case err != nil:
-		s.failed(w, err)
-		return
-	}
-	reply(w, http.StatusOK, map[string]string{"code": code})
+	s.replies(w, map[string]string{"code": code}, err)
 }

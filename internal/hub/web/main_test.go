@@ -4,19 +4,12 @@ import (
 	"os"
 	"testing"
 
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
-	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 type object = map[string]any
 
 func TestMain(m *testing.M) {
-	if os.Getenv(mcpVariable) != "" {
-		playMCP()
-	}
-	paralleltest.Main(8)
-	code := m.Run()
-	endBrowser()
-	watchtest.Clean()
-	os.Exit(code)
+	leaktest.Parallel(8)
+	os.Exit(m.Run())
 }

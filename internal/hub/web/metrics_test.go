@@ -14,11 +14,9 @@ import (
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
-	meter, err := s.access.Add("meter", web.CanMeasure)
-	require.NoError(t, err)
+	meter := s.device("meter", web.CanMeasure)
 	bearer := []string{"Authorization", "Bearer " + meter}
-	phone, err := s.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	phone := s.device("phone", web.CanAnswer)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	s.expect(202, "POST", "/conversations/c1/ask", database) // the same one
 	s.expect(202, "POST", "/conversations/c2/ask?group=red", database)
@@ -71,7 +69,7 @@ func TestStatusOfTheOldest(t *testing.T) {
 	for _, c := range []string{"c1", "c2", "c3"} {
 		s.expect(202, "POST", "/conversations/"+c+"/ask", database)
 	}
-	first, err := s.board.FindIn("", "c1", "")
+	first, err := s.board.FindRef(hub.Ref{Conversation: "c1"})
 	require.NoError(t, err)
 	var st web.Status
 	require.NoError(t, json.Unmarshal([]byte(s.expect(200, "GET", "/status", "")), &st))

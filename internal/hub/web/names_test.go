@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
-	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 // An answer for a question whose name is passed over goes to another one. So what
@@ -17,8 +16,7 @@ import (
 func TestUnknownNamesChangeNothing(t *testing.T) {
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", database)
-	open, err := s.board.Find("c1", "toolu_1")
-	require.NoError(t, err)
+	open := s.find("c1", "toolu_1")
 	const jsonKind, formKind = "application/json", "application/x-www-form-urlencoded"
 	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm("toolu_1")}, "revision": {"1"}, "asked": {open.Fingerprint()}, "a0": {"0"}}.Encode()
 	samples := map[string]struct{ path, kind, body string }{
@@ -28,6 +26,7 @@ func TestUnknownNamesChangeNothing(t *testing.T) {
 		"POST /login":                      {"/login", formKind, "token=" + token},
 		"POST /logout":                     {"/logout", formKind, ""},
 		"POST /conversations/{id}/ask":     {"/conversations/c1/ask?dialect=bridge", jsonKind, `{"kind":"question","call":{"ID":"x","Questions":[{"Text":"Go?"}]}}`},
+		"POST /conversations/{id}/left":    {"/conversations/c1/left", jsonKind, `{"kind":"question","call":{"ID":"x","Questions":[{"Text":"Go?"}]}}`},
 		"POST /conversations/{id}/respond": {"/conversations/c1/respond", jsonKind, `{"answers":{"Which database?":"SQLite"}}`},
 		"POST /conversations/{id}/cancel":  {"/conversations/c1/cancel", jsonKind, "{}"},
 		"POST /conversations/{id}/questions/{question}/settle":   {"/conversations/c1/questions/toolu_1/settle", jsonKind, `{"outcome":"cancelled"}`},
@@ -38,17 +37,12 @@ func TestUnknownNamesChangeNothing(t *testing.T) {
 		"POST /push":                                             {"/push", jsonKind, `{"endpoint":"https://push.example/x","keys":{"p256dh":"x","auth":"y"}}`},
 		"POST /act":                                              {"/act", jsonKind, `{"pick":0,"token":"x"}`},
 		"DELETE /push":                                           {"/push", jsonKind, `{"endpoint":"https://push.example/x"}`},
-		"POST /question/{request}/reply":                         {"/question/que_x/reply", jsonKind, `{"answers":[["SQLite"]]}`},
-		"POST /permission/{request}/reply":                       {"/permission/per_x/reply", jsonKind, `{"reply":"once"}`},
-		"POST /question/{request}/reject":                        {"/question/que_x/reject", jsonKind, ""},
-		"POST /api/session/{session}/question/{request}/reply":   {"/api/session/ses_x/question/que_x/reply", jsonKind, `{"answers":[["SQLite"]]}`},
-		"POST /api/session/{session}/question/{request}/reject":  {"/api/session/ses_x/question/que_x/reject", jsonKind, ""},
-		"POST /api/session/{session}/permission/{request}/reply": {"/api/session/ses_x/permission/per_x/reply", jsonKind, `{"reply":"once"}`},
 		"DELETE /history":                                        {"/history?by=nobody", jsonKind, ""},
 		"POST /devices":                                          {"/devices", jsonKind, `{"name":"phone","can":"answer"}`},
 		"DELETE /devices/{name}":                                 {"/devices/phone", jsonKind, ""},
 		"POST /codes":                                            {"/codes", jsonKind, `{"name":"owner"}`},
 		"POST /phones":                                           {"/phones", jsonKind, "{}"},
+		"POST /lan":                                              {"/lan", jsonKind, `{"on":true}`},
 	}
 	refused := func(t *testing.T, pattern, method, path, body string, headers []string, why string) {
 		t.Helper()
@@ -85,10 +79,9 @@ func TestUnknownNamesChangeNothing(t *testing.T) {
 		}
 	}
 	require.Empty(t, samples, "no such route")
-	now, err := s.board.Find("c1", "toolu_1")
-	require.NoError(t, err)
+	now := s.find("c1", "toolu_1")
 	require.Equal(t, open, now)
-	require.Len(t, watchtest.Must(s.board.Conversations()), 1)
+	require.Len(t, s.board.Conversations(), 1)
 	require.Empty(t, s.access.List())
 	for _, c := range []struct{ path, body string }{
 		{"/conversations/c1/respond", `{"answers":{"Which database?":{"Selected":["SQLite"],"nOte":"x"}}}`},

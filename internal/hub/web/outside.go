@@ -58,12 +58,3 @@ func public(ip netip.Addr) bool {
 	}
 	return ip.IsGlobalUnicast() && !ip.IsPrivate()
 }
-
-// withoutURL is what went wrong in a request, without its address.
-func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
-}

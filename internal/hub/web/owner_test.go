@@ -75,8 +75,7 @@ func TestStoredHasNoOwner(t *testing.T) {
 // the old one. Devices stay as they are.
 func TestNewOwner(t *testing.T) {
 	one, two := twoSites(t)
-	phone, err := one.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	phone := one.device("phone", web.CanAnswer)
 	reply, _ := one.request("POST", "/login", "token="+token, "Authorization", "", "Content-Type", "application/x-www-form-urlencoded", "Origin", one.url)
 	require.Equal(t, http.StatusOK, reply.StatusCode)
 	cookie := []string{"Authorization", "", "Cookie", reply.Cookies()[0].Name + "=" + reply.Cookies()[0].Value}
@@ -129,8 +128,7 @@ func TestANewOwnersTokenAtAHubAlone(t *testing.T) {
 		return &site{t, h.URL, board, access, server}
 	}
 	s := start(token)
-	phone, err := s.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	phone := s.device("phone", web.CanAnswer)
 	stolen, theirs := s.logIn(t, web.Owner), s.logIn(t, "phone")
 	code, err := s.access.Code(web.Owner)
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ func render(w http.ResponseWriter, status int, name string, data any) {
 	err := templates().ExecuteTemplate(p, name, data)
 	switch {
 	case err != nil && !p.begun:
-		fail(w, http.StatusInternalServerError, "the page cannot be shown")
+		reply(w, http.StatusInternalServerError, map[string]string{"error": "the page cannot be shown"})
 	case err != nil, p.send() != nil:
 		panic(http.ErrAbortHandler) // who reads it sees that it has no end
 	}
@@ -125,7 +125,7 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 }
 
 // permitted refuses permission for what was not shown to its end, and words beside
-// one: they would be lost, and may be a condition. A page that had no end of it has
+// one, or edits of a plan: they would be lost, and may be a condition. A page that had no end of it has
 // nothing to send; a person who did not look at it is the page's to stop.
 func permitted(r *hub.Record, form url.Values) error {
 	if r.Kind != "permission" || !r.Open() {
@@ -149,8 +149,17 @@ func permitted(r *hub.Record, form url.Values) error {
 		if strings.TrimSpace(form.Get("n0")) != "" {
 			return badf("a reason goes with a rejection: clear it to allow this, or reject")
 		}
+		if form.Has("plan") && !sameText(form.Get("plan"), thingOf(r).Source()) {
+			return badf("the plan was edited: approve the edited plan, or undo the edits")
+		}
 	}
 	return seenEnd(r, form)
+}
+
+// sameText compares what a form has made of a text with the text.
+func sameText(x, y string) bool {
+	plain := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
+	return plain(x) == plain(y)
 }
 
 func seenEnd(r *hub.Record, form url.Values) error {
@@ -176,13 +185,15 @@ func (s *Server) formProblem(w http.ResponseWriter, d Device, ref hub.Ref, form 
 }
 
 func (c *card) fill(form url.Values) {
+	if form.Has("plan") && c.Edited >= 0 && !sameText(form.Get("plan"), c.Plan) {
+		c.Draft = form.Get("plan")
+	}
 	for i := range c.Questions {
 		q := &c.Questions[i]
 		picks := form["a"+strconv.Itoa(i)]
 		for j := range q.Options {
 			q.Options[j].Checked = slices.Contains(picks, strconv.Itoa(j))
 		}
-		q.Other = slices.Contains(picks, "other")
 		q.Words, q.Note = form.Get("t"+strconv.Itoa(i)), form.Get("n"+strconv.Itoa(i))
 	}
 }
@@ -217,7 +228,14 @@ func formAnswers(c convert.Call, form url.Values) ([]convert.Answer, error) {
 		text := strings.ReplaceAll(strings.TrimSpace(form.Get("t"+n)), "\r\n", "\n")
 		a := convert.Answer{Note: strings.ReplaceAll(strings.TrimSpace(form.Get("n"+n)), "\r\n", "\n")}
 		other := len(q.Options) == 0
-		for _, v := range form["a"+n] {
+		picks := form["a"+n]
+		if len(picks) == 0 { // a switch that is off sends nothing itself
+			picks = form["b"+n]
+		}
+		for _, v := range picks {
+			if v == "" {
+				continue // nothing was chosen of a list
+			}
 			if v == "other" {
 				other = true
 				continue
@@ -235,6 +253,9 @@ func formAnswers(c convert.Call, form url.Values) ([]convert.Answer, error) {
 			return nil, fmt.Errorf("%w: you picked %q and wrote your own words: keep one of the two", convert.ErrBadAnswer, clean.Truncate(clean.Line(a.Selected[0]), 80))
 		}
 		a.Text = text
+		if i := skip(q); a.Empty() && i >= 0 && c.Server != "" && declining(c) != nil {
+			a.Selected = []string{q.Options[i].Label} // a field that may stay empty did
+		}
 		if a.Empty() {
 			return nil, fmt.Errorf("%w to %q", convert.ErrNoAnswer, clean.Truncate(clean.Line(q.Text), 80))
 		}

@@ -21,7 +21,7 @@ import (
 // theAsking is one that was on the board.
 type theAsking struct {
 	conversation, id, text string
-	revision               string
+	name                   string // on the board
 	permission, long       bool
 	over                   bool
 }
@@ -30,6 +30,7 @@ type theAsking struct {
 type agentProcess struct {
 	name    string
 	asks    *theAsking // the last one
+	calls   string     // what the process calls that
 	waits   bool
 	cancel  context.CancelFunc
 	reply   chan agentReply
@@ -64,13 +65,17 @@ func (h *house) agentAsks(c int) {
 	case a.done[q.id+q.text]: // ids are not used twice in a process
 		return
 	}
+	if q != a.asks {
+		h.serial++
+		a.calls = fmt.Sprint("name", h.serial)
+	}
 	a.outcome = ""
 	a.done[q.id+q.text] = true
 	h.asks(a, q)
 }
 
 func (h *house) asks(a *agentProcess, q *theAsking) {
-	call := hublink.Asking{Kind: "question", Agent: "Agent", Asker: a.name, Prompted: true, Call: convert.Call{ID: q.id, Questions: []convert.Question{{Text: q.text, Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}}
+	call := hublink.Asking{Name: a.calls, Kind: "question", Agent: "Agent", Asker: a.name, Call: convert.Call{ID: q.id, Questions: []convert.Question{{Text: q.text, Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}}
 	if q.permission {
 		script := q.text + "\nlast line of " + q.text
 		if q.long {
@@ -101,28 +106,18 @@ func (h *house) asks(a *agentProcess, q *theAsking) {
 	h.settles(a)
 }
 
-// kept is what was said to who asked the same under the same id, and was not used.
+// kept is what was said to who asked the same, and was not used.
 func (h *house) kept(q *theAsking) bool {
-	return slices.ContainsFunc(h.said, func(s *saying) bool { return s.to.same(q) && s.used == nil && !h.replaced(s.to) })
+	return slices.ContainsFunc(h.said, func(s *saying) bool { return s.to.same(q) && s.used == nil })
 }
 
-// replaced reports whether something else was asked since under the same id.
-func (h *house) replaced(q *theAsking) bool {
-	for _, o := range h.askings {
-		if o.conversation == q.conversation && o.id == q.id && later(o.revision, q.revision) {
-			return true
-		}
-	}
-	return false
-}
-
-func later(x, y string) bool { return len(x) > len(y) || len(x) == len(y) && x > y }
-
+// same reports whether a process that asks may have what was said to another: permission is
+// for one call.
 func (q *theAsking) same(o *theAsking) bool {
-	return q.conversation == o.conversation && q.id == o.id && q.text == o.text
+	return q.conversation == o.conversation && q.text == o.text && (q.id == o.id || !q.permission)
 }
 
-// settles waits until what an agent asks is on the board, and notes its revision; or until
+// settles waits until what an agent asks is on the board, and notes its name; or until
 // it gets what was kept.
 func (h *house) settles(a *agentProcess) {
 	q := a.asks
@@ -137,27 +132,23 @@ func (h *house) settles(a *agentProcess) {
 		case <-time.After(time.Millisecond):
 			require.True(h.t, time.Now().Before(end), "%s: %+v is never open", a.name, *q)
 		}
-		if r, err := h.board.Find(q.conversation, q.id); err == nil && r.Open() && r.Call.Questions[0].Text == q.text && h.board.AskedBy(r, a.name) {
-			rec = r
+		for _, r := range h.board.Conversation("", q.conversation) {
+			if r.Open() && r.Call.Questions[0].Text == q.text && r.Asker == a.name {
+				rec = r
+			}
 		}
 	}
 	require.False(h.t, h.kept(q), "%s: what was accepted for it is lost", a.name)
-	name := fmt.Sprint(rec.Revision)
-	for _, o := range h.askings { // what else is open under this id has failed
-		if o.conversation == q.conversation && o.id == q.id && o.revision != name && !o.over {
-			o.over = true
-			h.ended = append(h.ended, o)
-		}
-	}
-	if known := h.askings[name]; known != nil {
+	if known := h.askings[rec.ID]; known != nil {
 		require.True(h.t, known.same(q) && !known.over, "%+v is open again as %+v", known, q)
 		a.asks = known
-		return
+	} else {
+		made := *q
+		made.name, made.over = rec.ID, false
+		h.askings[rec.ID], a.asks = &made, &made
+		h.note("  it is open as %s", rec.ID)
 	}
-	made := *q
-	made.revision, made.over = name, false
-	h.askings[name], a.asks = &made, &made
-	h.note("  it is open as %s", name)
+	h.revisions[fmt.Sprint(rec.Revision)] = a.asks
 }
 
 // gets has an agent take what comes, and judges it.
@@ -180,10 +171,6 @@ func (h *house) gets(a *agentProcess) {
 		what = pick
 	}
 	h.note("  %s gets %s %q", a.name, what, words)
-	if what == "failed" { // a predecessor asked something else under this id, and never knew
-		require.True(h.t, slices.ContainsFunc(h.ended, a.asks.same), "%s: nothing has failed: %s", a.name, r.body)
-		return
-	}
 	i := slices.IndexFunc(h.said, func(s *saying) bool {
 		return s.to.same(a.asks) && s.what == what && s.words == words && (s.used == nil || s.used == a)
 	})
@@ -192,7 +179,7 @@ func (h *house) gets(a *agentProcess) {
 	s.got = append(s.got, a)
 	require.Equal(h.t, s.by.device, gjson.Get(r.body, "by").Str)
 	if h.r.IntN(4) > 0 {
-		h.expect(200, "POST", "/conversations/"+s.to.conversation+"/questions/"+s.to.id+"/received", jsonOf(h.t, hublink.Received{Consumed: true, Asker: a.name}))
+		h.expect(200, "POST", "/conversations/"+s.to.conversation+"/questions/"+s.to.name+"/received", jsonOf(h.t, hublink.Received{Consumed: true, Asker: a.name}))
 		s.used = a
 		h.note("  and used it")
 	} else { // it dies with it: its successor may have it
@@ -228,8 +215,8 @@ func (h *house) withdraws(c int) {
 		}
 		end = hublink.Settling{Outcome: "answered", Answers: []convert.Answer{pick}, By: "Anna", Asker: a.name}
 	}
-	h.expect(200, "POST", "/conversations/"+a.asks.conversation+"/questions/"+a.asks.id+"/settle", jsonOf(h.t, end))
-	h.note("%s withdraws %s as %s", a.name, a.asks.revision, end.Outcome)
+	h.expect(200, "POST", "/conversations/"+a.asks.conversation+"/questions/"+a.asks.name+"/settle", jsonOf(h.t, end))
+	h.note("%s withdraws %s as %s", a.name, a.asks.name, end.Outcome)
 	a.outcome, a.asks.over = "withdrawn", true
 }
 
@@ -258,9 +245,9 @@ func (h *house) finish() {
 		}
 	}
 	for _, s := range slices.Clone(h.said) {
-		if s.used == nil && !h.replaced(s.to) {
+		if s.used == nil {
 			h.serial++
-			a := &agentProcess{name: fmt.Sprint("process", h.serial)}
+			a := &agentProcess{name: fmt.Sprint("process", h.serial), calls: fmt.Sprint("name", h.serial)}
 			q := *s.to
 			h.asks(a, &q)
 			require.Contains(h.t, s.got, a)

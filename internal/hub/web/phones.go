@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"rsc.io/qr"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// phoneLink is a way for a phone to log in, for the page of who adds it.
-type phoneLink struct {
+// PhoneLink is a way for a phone to log in, for the page of who adds it.
+type PhoneLink struct {
 	// Link has a code that works once. It is empty where no other machine reaches
 	// the hub, and so are the others.
 	Link string `json:"link,omitempty"`
@@ -23,17 +25,67 @@ type phoneLink struct {
 	Plain bool `json:"plain,omitempty"`
 	// Fingerprint is that of a certificate which no browser knows.
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// LAN is "on" or "off" where it can be switched.
+	LAN string `json:"lan,omitempty"`
+}
+
+// LANState says whether the networks of the hub's machine are let in.
+type LANState struct {
+	On bool `json:"on"`
+	// Addresses are those by which other machines reach the hub.
+	Addresses []string `json:"addresses,omitempty"`
+}
+
+func (s *Server) addresses() []string {
+	if s.opts.Addresses == nil {
+		return nil
+	}
+	return s.opts.Addresses()
+}
+
+// lan is "on" or "off", or empty where it cannot be switched.
+func (s *Server) lan() string {
+	switch {
+	case s.opts.LAN == nil:
+		return ""
+	case s.opts.LAN.On():
+		return "on"
+	}
+	return "off"
+}
+
+func (s *Server) showLAN(w http.ResponseWriter, _ *http.Request, _ Device) {
+	reply(w, http.StatusOK, LANState{s.lan() == "on", s.addresses()})
+}
+
+// switchLAN lets them in, or keeps them out.
+func (s *Server) switchLAN(w http.ResponseWriter, r *http.Request, d Device, g given) {
+	var said struct{ On *bool }
+	err := g.into(&said)
+	switch {
+	case err != nil || said.On == nil:
+		err = badf(`expected {"on":true} or {"on":false}`)
+	case s.opts.LAN == nil:
+		err = statusf(http.StatusConflict, "this hub was started with an address by which others reach it: --listen says which")
+	default:
+		if err = s.opts.LAN.Switch(*said.On); err != nil {
+			err = statusf(http.StatusConflict, "%s", clean.Line(err.Error()))
+		}
+	}
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	s.showLAN(w, r, d)
 }
 
 // addPhone makes a link for a phone. The phone is a device of its own once it has
 // logged in: it can answer, its receipts have its name, and it can be removed alone.
 func (s *Server) addPhone(w http.ResponseWriter, r *http.Request, by Device, _ given) {
-	var addresses []string
-	if s.opts.Addresses != nil {
-		addresses = s.opts.Addresses()
-	}
+	l := PhoneLink{LAN: s.lan()}
+	addresses := s.addresses()
 	if len(addresses) == 0 {
-		reply(w, http.StatusOK, phoneLink{})
+		reply(w, http.StatusOK, l)
 		return
 	}
 	// By which somebody has come already is the likeliest of all.
@@ -47,12 +99,10 @@ func (s *Server) addPhone(w http.ResponseWriter, r *http.Request, by Device, _ g
 		s.failed(w, err)
 		return
 	}
-	l := phoneLink{Link: addresses[0] + "/login?code=" + code, Others: addresses[1:], Plain: strings.HasPrefix(addresses[0], "http:"), Fingerprint: s.opts.Fingerprint}
-	if l.Path, l.Size, err = drawQR(l.Link); err != nil {
-		s.failed(w, err)
-		return
-	}
-	reply(w, http.StatusOK, l)
+	l.Link, l.Others = addresses[0]+"/login?code="+code, addresses[1:]
+	l.Plain, l.Fingerprint = strings.HasPrefix(addresses[0], "http:"), s.opts.Fingerprint
+	l.Path, l.Size, err = drawQR(l.Link)
+	s.replies(w, l, err)
 }
 
 func rank(later bool) int {

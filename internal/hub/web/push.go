@@ -17,6 +17,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 // pushKey signs what hubs push, so that a browser's service knows who they are.
@@ -53,11 +54,7 @@ const (
 // showPushKey tells a browser whose pushes it will get.
 func (s *Server) showPushKey(w http.ResponseWriter, _ *http.Request, _ Device) {
 	key, err := s.access.pushKey()
-	if err != nil {
-		s.failed(w, err)
-		return
-	}
-	reply(w, http.StatusOK, map[string]string{"key": key.Public})
+	s.replies(w, map[string]string{"key": key.Public}, err)
 }
 
 // browserPush is a subscription as browsers write it.
@@ -94,11 +91,10 @@ func (s *Server) addPush(w http.ResponseWriter, r *http.Request, d Device, g giv
 // removePush ends a subscription. One that is not there is no error.
 func (s *Server) removePush(w http.ResponseWriter, _ *http.Request, d Device, g given) {
 	var given browserPush
-	if err := g.into(&given); err != nil {
-		s.failed(w, err)
-		return
+	err := g.into(&given)
+	if err == nil {
+		err = s.access.dropPush(&d, func(p subscription) bool { return p.Endpoint == given.Endpoint && p.Device == d.Name })
 	}
-	err := s.access.dropPush(&d, func(p subscription) bool { return p.Endpoint == given.Endpoint && p.Device == d.Name })
 	if err != nil {
 		s.failed(w, err)
 	}
@@ -234,7 +230,7 @@ func (s *Server) push(ctx context.Context, p subscription, key pushKey, id strin
 		VAPIDPublicKey: key.Public, VAPIDPrivateKey: key.Private,
 	})
 	if err != nil {
-		s.log.Warn("a push was not sent", "device", p.Device, "err", withoutURL(err))
+		s.log.Warn("a push was not sent", "device", p.Device, "err", hublink.Reason(err))
 		return
 	}
 	defer got.Body.Close()

@@ -162,8 +162,7 @@ func TestPush(t *testing.T) {
 		can   web.Can
 		group string
 	}{"phone": {web.CanAnswer, "owner"}, "other": {web.CanAnswer, "red"}} {
-		token, err := s.access.Add(name, d.can, d.group)
-		require.NoError(t, err)
+		token := s.device(name, d.can, d.group)
 		bearers[name] = []string{"Authorization", "Bearer " + token}
 		browsers[name] = newBrowser(t, service.URL+"/"+name)
 		s.expect(200, "POST", "/push", browsers[name].subscription(), bearers[name]...)
@@ -172,7 +171,7 @@ func TestPush(t *testing.T) {
 	var key struct{ Key string }
 	require.NoError(t, json.Unmarshal([]byte(s.expect(200, "GET", "/push", "", bearers["phone"]...)), &key))
 	s.expect(202, "POST", "/conversations/c1/ask", database)
-	rec, err := s.board.FindIn("", "c1", "toolu_1")
+	rec, err := s.board.FindRef(hub.Ref{Conversation: "c1", ID: "toolu_1"})
 	require.NoError(t, err)
 	require.True(t, s.server.Pushes(rec, web.PushQuestion))
 	s.server.Push(t.Context(), rec, "abc", web.PushQuestion, false)
@@ -198,8 +197,7 @@ func TestPush(t *testing.T) {
 	s.expect(200, "POST", "/push", browsers["phone"].subscription(), bearers["phone"]...)
 	require.True(t, s.server.Pushes(rec, web.PushQuestion))
 	require.NoError(t, s.access.Remove("phone"))
-	_, err = s.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	_ = s.device("phone", web.CanAnswer)
 	require.False(t, s.server.Pushes(rec, web.PushQuestion), "one of the same name is another one")
 }
 
@@ -210,7 +208,7 @@ func TestPushEnds(t *testing.T) {
 	service := newPushService(t)
 	s, _ := newPushSite(t, service.Client())
 	s.expect(202, "POST", "/conversations/c1/ask", database)
-	rec, err := s.board.FindIn("", "c1", "toolu_1")
+	rec, err := s.board.FindRef(hub.Ref{Conversation: "c1", ID: "toolu_1"})
 	require.NoError(t, err)
 	s.expect(200, "GET", "/push", "")
 	b := newBrowser(t, service.URL+"/b")
@@ -232,8 +230,7 @@ func TestPushEnds(t *testing.T) {
 // The hub calls no address of its own network, because a browser says so.
 func TestPushGoesOutsideOnly(t *testing.T) {
 	s, log := newPushSite(t, nil)
-	asker, err := s.access.Add("bot", web.CanAsk)
-	require.NoError(t, err)
+	asker := s.device("bot", web.CanAsk)
 	with := func(endpoint string) string { return newBrowser(t, endpoint).subscription() }
 	s.expect(403, "POST", "/push", with("https://push.example/x"), "Authorization", "Bearer "+asker)
 	s.expect(401, "POST", "/push", with("https://push.example/x"), "Authorization", "")
@@ -250,7 +247,7 @@ func TestPushGoesOutsideOnly(t *testing.T) {
 	s.expect(200, "GET", "/push", "")
 	s.expect(200, "POST", "/push", with(strings.Replace(service.URL, "127.0.0.1", "localhost", 1)+"/x"))
 	s.expect(202, "POST", "/conversations/c1/ask", database)
-	rec, err := s.board.FindIn("", "c1", "toolu_1")
+	rec, err := s.board.FindRef(hub.Ref{Conversation: "c1", ID: "toolu_1"})
 	require.NoError(t, err)
 	s.server.Push(t.Context(), rec, "abc", web.PushQuestion, false)
 	require.Empty(t, service.got)

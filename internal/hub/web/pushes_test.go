@@ -101,7 +101,7 @@ func TestButtonsOfAPushDecideWhatItShows(t *testing.T) {
 			}
 			require.Equal(t, c.want, got)
 			require.Len(t, posts, len(c.want))
-			_, err := s.board.Cancel(t.Context(), hub.Ref{Conversation: "c"}, "owner")
+			_, err := s.board.Cancel(t.Context(), s.find("c", "").Ref(), "owner")
 			require.NoError(t, err)
 		})
 	}
@@ -113,8 +113,7 @@ func TestAButtonOfAPush(t *testing.T) {
 	t.Parallel()
 	service := newPushService(t)
 	s, _ := newPushSite(t, service.Client())
-	_, err := s.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	_ = s.device("phone", web.CanAnswer)
 	cookie := s.logIn(t, "phone")
 	worker := []string{"Authorization", "", "Cookie", cookie, "Origin", s.url, "Sec-Fetch-Site", "same-origin"} // it has no secret of the page
 	s.expect(200, "GET", "/push", "", worker...)
@@ -140,13 +139,12 @@ func TestAButtonOfAPush(t *testing.T) {
 	} {
 		reply, body := s.request("POST", "/act", c.body, c.as...)
 		require.Equal(t, c.code, reply.StatusCode, "%s: %s", why, body)
-		now, err := s.board.Find("c", r.ID)
-		require.NoError(t, err)
+		now := s.find("c", r.ID)
 		require.True(t, now.Open(), why)
 	}
 	s.expect(403, "POST", "/conversations/c/respond", `{"answers":{"Bash":"Allow"}}`, worker...)
 	s.expect(200, "POST", "/act", posts["Allow"], worker...)
-	require.Equal(t, []string{"Allow"}, s.answered(r)[0].Selected)
+	require.Equal(t, []string{"Allow"}, s.find(r.Conversation, r.ID).End.Answers[0].Selected)
 	s.expect(409, "POST", "/act", posts["Reject"], worker...)
 
 	// What is asked in the same words is another asking.
@@ -202,8 +200,7 @@ func TestKindsOfPushes(t *testing.T) {
 	run := s.server.PushTurns(t.Context(), stop, false)
 	go func() { defer close(ended); run() }()
 	defer func() { close(stop); <-ended }()
-	hook, err := s.access.Add("hook", web.CanHook)
-	require.NoError(t, err)
+	hook := s.device("hook", web.CanHook)
 	says := func(body string) {
 		s.expect(200, "POST", "/hooks/claude", body, "Authorization", "Bearer "+hook)
 	}

@@ -1,36 +1,78 @@
 package web_test
 
 import (
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
-// The stream may tell how far an answer got before the hub's reply to it is read: a receipt
-// goes on, and never back. The title that is the prompt's beginning is not told twice, and
-// what describes an option is drawn as Markdown.
-func TestReceiptsGoOn(t *testing.T) {
-	b, s := newChromium(t), newSite(t, hub.Options{})
-	r := s.permit("c1", "Bash", "execute", "Bash", map[string]any{"command": "make"}, func(a *hub.Asking) { a.About.Title = "make the tests pass on…" })
-	p := s.visit(b, 390, false)
-	p.until(`!document.querySelector(".card .acts .allow").disabled`)
-	require.JSONEq(t, `"Conversation"`, p.eval(`document.querySelector(".where a").innerText`))
-	p.eval(`{ const set = setTimeout.bind(window); window.setTimeout = (f, ms) => ms === 6000 ? 0 : set(f, ms); }; 0`) // it stays, however slow we are
-	p.eval(`{ const ask = fetch; window.fetch = async (...what) => { const reply = await ask(...what); if (what[0] === "/answer") await new Promise((go) => { window.release = go; }); return reply; }; }; 0`)
-	p.click(".acts .allow")
-	p.until(`window.release`)
-	_, err := s.board.Consumed(t.Context(), r.Ref())
-	require.NoError(t, err)
-	p.until(`document.querySelectorAll(".over .steps .done").length === 3`)
-	p.eval(`release(); 0`)
-	p.until(`document.querySelector(".over .receipt b").innerText === "Allowed"`)
-	require.Equal(t, "3", p.eval(`document.querySelectorAll(".over .steps .done").length`))
+// An answer of which its asker does not know whether the agent took it is not told as
+// delivered. What becomes known of it after that stands, and it is unsure no more.
+func TestAnAnswerThatMayHaveBeenTaken(t *testing.T) {
+	t.Parallel()
+	const unsure = `{"unsure":"the agent has said nothing","asker":"p1"}`
+	for _, c := range []struct{ then, receipt, says string }{
+		{"", "unknown", "It is not known whether the agent took it: the agent has said nothing."},
+		{`{"consumed":true,"asker":"p1"}`, "consumed", ""},
+		{`{"refused":"it was stopped","asker":"p1"}`, "undeliverable", "It could not be delivered: it was stopped."},
+	} {
+		s := newSite(t, hub.Options{})
+		const ask = `{"kind":"question","asker":"p1","call":{"ID":"toolu_1","Questions":[{"Text":"Which database?","Options":[{"Label":"SQLite"},{"Label":"PostgreSQL"}]}]}}`
+		s.expect(202, "POST", "/conversations/c1/ask?dialect=bridge", ask)
+		s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
+		s.expect(200, "POST", "/conversations/c1/ask?dialect=bridge&wait=1m", ask)
+		at := "/conversations/c1/questions/toolu_1"
+		s.expect(200, "POST", at+"/received", unsure)
+		if c.then != "" {
+			s.expect(200, "POST", at+"/received", c.then)
+			s.expect(200, "POST", at+"/received", unsure) // it is late
+		}
+		told := s.expect(200, "GET", at, "")
+		require.Contains(t, told, `"receipt":"`+c.receipt+`"`)
+		require.Equal(t, c.receipt == "unknown", strings.Contains(told, `"unsure":"the agent has said nothing"`))
+		page := s.expect(200, "GET", "/conversations/c1", "", "Accept", "text/html")
+		require.Contains(t, page, c.says)
+		if c.receipt == "unknown" {
+			require.Contains(t, page, `<span class="todo">delivered</span>`)
+		}
+	}
+}
 
-	q := db
-	q.Options = []convert.Option{{Label: "SQLite", Description: "in a `file`"}, {Label: "PostgreSQL"}}
-	s.ask("c2", q)
-	p.until(`document.querySelector(".option .description code")?.innerText === "file"`)
+// What the page needs besides itself, worker included, is under 70 kB before it is
+// compressed, and under 22 kB as browsers fetch it, which is what a phone waits for.
+func TestWeightOfThePage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	page := s.expect(200, "GET", "/", "", "Accept", "text/html")
+	raw, sent := 0, 0
+	paths := slices.Sorted(slices.Values(append(regexp.MustCompile(`/[a-z]+\.(js|css)\b`).FindAllString(page, -1), "/worker.js")))
+	for _, path := range slices.Compact(paths) {
+		raw += len(s.expect(200, "GET", path, "", "Accept-Encoding", "identity"))
+		reply, data := s.request("GET", path, "", "Accept-Encoding", "gzip")
+		require.Equal(t, "gzip", reply.Header.Get("Content-Encoding"))
+		sent += len(data)
+	}
+	t.Logf("%d bytes, %d as they are sent", raw, sent)
+	require.Less(t, raw, 70_000)
+	require.Less(t, sent, 22_000)
+	require.Greater(t, raw, 40_000, "all of them were found")
+}
+
+// A browser keeps what the page needs, by an address that says what it is; under another
+// one it asks every time.
+func TestAssetsAreKept(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	page := s.expect(200, "GET", "/", "", "Accept", "text/html")
+	for _, path := range []string{"/page.js", "/style.css"} {
+		for query, kept := range map[string]string{regexp.MustCompile(regexp.QuoteMeta(path) + `(\?v=[\w-]{12})"`).FindStringSubmatch(page)[1]: "max-age=31536000, immutable", "?v=another": "no-cache", "": "no-cache"} {
+			reply, _ := s.request("GET", path+query, "")
+			require.Equal(t, kept, reply.Header.Get("Cache-Control"), path+query)
+		}
+	}
 }

@@ -28,12 +28,12 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device, g giv
 		fail(w, http.StatusBadRequest, `expected {"answers":{"<question text>":"<answer>"}}`)
 		return
 	}
-	err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) {
-		if ref.ID == "" && rec.Kind == "permission" {
-			return nil, badf("a permission is answered by its id: say question=, and revision= to mean what you have seen")
-		}
-		return readAnswers(rec.Call, given.Answers)
-	})
+	var byText map[string]json.RawMessage
+	listed := json.Unmarshal(given.Answers, &byText) != nil // it names no question
+	ref.Means = func(o *hub.Record) bool {
+		return listed || slices.ContainsFunc(o.Call.Questions, func(q convert.Question) bool { return byText[q.Text] != nil })
+	}
+	err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) { return readAnswers(rec.Call, given.Answers) })
 	if err != nil {
 		s.failed(w, err)
 	}
@@ -56,14 +56,16 @@ func (s *Server) answer(r *http.Request, ref hub.Ref, d Device, read func(*hub.R
 // fits reports answers that cannot be written for their asker, in its dialect.
 func fits(rec *hub.Record, answers []convert.Answer) error {
 	noted := slices.ContainsFunc(answers, func(a convert.Answer) bool { return a.Note != "" })
-	switch {
-	case noted && rec.About.NoReason:
-		return fmt.Errorf("%w: this agent takes no words with a permission: leave them out, and write them as its next prompt", convert.ErrBadAnswer)
-	case noted && !takesNotes(rec): // it would be lost
+	if noted && !takesNotes(rec) { // it would be lost
 		return fmt.Errorf("%w: the form of %s has no place for a note", convert.ErrBadAnswer, clean.Truncate(clean.Line(rec.Call.Server), 80))
 	}
-	if rec.Kind == "permission" && rec.Dialect != hook.Dialect && len(answers) == 1 && len(rec.Call.Questions) == 1 {
-		if err := rec.About.TakesNote(rec.Call.Questions[0].Options, answers[0]); err != nil {
+	for i, a := range answers {
+		if err := rec.Call.Questions[i].Fits(a); err != nil && rec.Kind != "permission" {
+			return err
+		}
+	}
+	if rec.Kind == "permission" && len(rec.Call.Questions) == 1 {
+		if _, _, err := rec.About.Picked(rec.Call.Questions[0].Options, answers); err != nil {
 			return err
 		}
 	}
@@ -89,6 +91,7 @@ func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device, _ give
 		s.failed(w, err)
 		return
 	}
+	ref.Means = func(o *hub.Record) bool { return o.End.Status() != convert.Answered } // it may come once more, or late
 	if _, err := s.board.Cancel(r.Context(), ref, d.Name); err != nil {
 		s.failed(w, err)
 	}
@@ -97,46 +100,39 @@ func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device, _ give
 func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g given) {
 	var given hublink.Settling
 	err := g.into(&given)
-	rec, missing := s.askedBy(r, d, given.Asker)
-	if missing != nil {
-		s.failed(w, missing)
-		return
-	}
 	o, bad := given.Result()
-	if err = errors.Join(err, bad, checkAsker(given.Asker)); err != nil {
-		s.failed(w, badf("%w", err))
-		return
+	ref, err := s.ownOf(r, d, given.Asker, errors.Join(err, bad))
+	if err == nil {
+		_, err = s.board.TakeBack(r.Context(), ref, o, elsewhere(given.By, d))
 	}
-	if !s.board.AskedBy(rec, given.Asker) {
-		s.failed(w, hub.ErrNotAsker)
-		return
-	}
-	ref := rec.Ref()
-	ref.Asker, ref.May = given.Asker, s.may(d)
-	if _, err := s.board.TakeBack(r.Context(), ref, o, elsewhere(given.By, d)); err != nil {
+	if err != nil {
 		s.failed(w, err)
 	}
+}
+
+// ownOf names the question of which its asker says something. Bad is what is wrong with that.
+func (s *Server) ownOf(r *http.Request, d Device, asker string, bad error) (ref hub.Ref, err error) {
+	rec, err := s.askedBy(r, d, asker)
+	if err != nil {
+		return ref, err
+	}
+	if err := errors.Join(bad, checkAsker(asker)); err != nil {
+		return ref, badf("%w", err)
+	}
+	if asker == "" && rec.Asker != "" {
+		return ref, hub.ErrNotAsker
+	}
+	ref = rec.Ref()
+	ref.Asker, ref.May = asker, s.may(d)
+	return ref, nil
 }
 
 func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g given) {
 	var given hublink.Received
 	bad := g.into(&given)
-	rec, err := s.askedBy(r, d, given.Asker)
-	if err != nil {
-		s.failed(w, err)
-		return
-	}
-	if err := errors.Join(bad, checkAsker(given.Asker)); err != nil {
-		s.failed(w, badf("%w", err))
-		return
-	}
-	if !s.board.AskedBy(rec, given.Asker) && !(given.Refused == "" && s.board.SucceededBy(rec, given.Asker)) {
-		s.failed(w, hub.ErrNotAsker)
-		return
-	}
-	ref := rec.Ref()
-	ref.Asker, ref.May = given.Asker, s.may(d)
+	ref, err := s.ownOf(r, d, given.Asker, bad)
 	switch {
+	case err != nil:
 	case given.Refused != "":
 		_, err = s.board.Refuse(r.Context(), ref, given.Refused)
 	case given.Unsure != "":

@@ -26,8 +26,6 @@ type route struct {
 	large  bool // the reply may be
 	// proof is what a change shows beside a cookie; nil is that it comes from the page.
 	proof func(Device, given) bool
-	// failed writes errors where they have another form.
-	failed func(http.ResponseWriter, *http.Request, error)
 }
 
 // takes are the names that a change knows. Anything else is refused: what is passed
@@ -59,7 +57,6 @@ type given struct {
 func (s *Server) table() map[string]route {
 	read, ask, both := []Can{CanAnswer}, []Can{CanAsk}, []Can{CanAnswer, CanAsk}
 	measure, admin := []Can{CanMeasure}, []Can(nil)
-	openCodes := s.openCodeError
 	return map[string]route{
 		"GET /{$}":                       {can: read, look: s.showPage, large: true},
 		"GET /cards":                     {can: read, look: s.showCards, large: true},
@@ -70,58 +67,42 @@ func (s *Server) table() map[string]route {
 		"GET /events":                    {can: read, look: s.events},
 		"GET /conversations/{id}/events": {can: both, look: s.events},
 		"GET /conversations/{id}/questions/{question}": {can: both, look: s.getQuestion},
-		"GET /push":                             {can: read, look: s.showPushKey},
-		"GET /question":                         {can: read, look: s.openCodeList, large: true},
-		"GET /permission":                       {can: read, look: s.openCodePermissions, large: true},
-		"GET /event":                            {can: read, look: s.openCodeEvents(openCodePlain)},
-		"GET /global/event":                     {can: read, look: s.openCodeEvents(openCodeGlobal)},
-		"GET /api/event":                        {can: read, look: s.openCodeEvents(openCodeSecond)},
-		"GET /api/question/request":             {can: read, look: s.openCodeListV2(openCodeQuestionV2), large: true},
-		"GET /api/session/{session}/question":   {can: read, look: s.openCodeListV2(openCodeQuestionV2), large: true},
-		"GET /api/permission/request":           {can: read, look: s.openCodeListV2(openCodePermitV2), large: true},
-		"GET /api/session/{session}/permission": {can: read, look: s.openCodeListV2(openCodePermitV2), large: true},
-		"GET /metrics":                          {can: measure, look: s.metrics},
-		"GET /status":                           {can: measure, look: s.status},
-		"GET /devices":                          {can: admin, look: s.listDevices},
-		"GET /away":                             {can: both, look: s.showAway},
+		"GET /push":    {can: read, look: s.showPushKey},
+		"GET /metrics": {can: measure, look: s.metrics},
+		"GET /status":  {can: measure, look: s.status},
+		"GET /devices": {can: admin, look: s.listDevices},
+		"GET /away":    {can: both, look: s.showAway},
+		"GET /lan":     {can: admin, look: s.showLAN},
 
 		"POST /answer":                     {can: read, change: s.answerForm, takes: takes{body: formBody, names: cardFields}},
 		"POST /logout":                     {can: both, change: s.logout, takes: takes{body: formBody, names: pageField}},
 		"POST /page":                       {can: read, change: s.showAgain, takes: takes{body: formBody, names: cardFields + " " + viewFields}},
 		"POST /dismiss":                    {can: read, change: s.dismissGone, takes: takes{body: formBody, names: pageField + " these"}},
 		"POST /conversations/{id}/ask":     {can: ask, change: s.ask, takes: takes{query: "group dialect wait", body: document}},
+		"POST /conversations/{id}/left":    {can: ask, change: s.left, takes: takes{query: "group", body: document}},
 		"POST /conversations/{id}/respond": {can: read, change: s.respond, takes: takes{query: "group question revision", body: object, names: "answers"}},
 		"POST /conversations/{id}/cancel":  {can: read, change: s.cancel, takes: takes{query: "group question revision"}},
 		"POST /conversations/{id}/questions/{question}/settle": {can: ask, change: s.takeBack,
 			takes: takes{query: "group", body: object, names: "outcome answers reason by asker"}},
 		"POST /conversations/{id}/questions/{question}/received": {can: ask, change: s.received,
 			takes: takes{query: "group", body: object, names: "consumed refused unsure claim ended asker"}},
-		"POST /conversations/{id}/turn": {can: ask, change: s.turned, takes: takes{query: "group", body: object, names: "event agent dir text"}},
+		"POST /conversations/{id}/turn": {can: ask, change: s.turned, takes: takes{query: "group", body: object, names: "event agent dir text asker prompts"}},
 		"POST /hooks/claude":            {can: []Can{CanHook}, change: s.claudeHook, takes: takes{body: document, most: maxHook}},
 		"POST /away":                    {can: read, change: s.away, takes: takes{body: object, names: "away"}},
 		"POST /push":                    {can: read, change: s.addPush, takes: takes{body: object, names: "endpoint expirationTime keys kinds"}},
 		"POST /act":                     {can: read, change: s.act, proof: s.ofPush, takes: takes{body: object, names: actFields}},
 		"DELETE /push":                  {can: read, change: s.removePush, takes: takes{body: object, names: "endpoint expirationTime keys"}},
-		"POST /question/{request}/reply": {can: read, change: s.openCodeReply, failed: openCodes,
-			takes: takes{query: "directory workspace", body: object, names: "answers"}},
-		"POST /permission/{request}/reply": {can: read, change: s.openCodePermit, failed: openCodes,
-			takes: takes{query: "directory workspace", body: object, names: "reply message"}},
-		"POST /question/{request}/reject": {can: read, change: s.openCodeReject, failed: openCodes, takes: takes{query: "directory workspace"}},
-		"POST /api/session/{session}/question/{request}/reply": {can: read, change: s.openCodeReply, failed: openCodes,
-			takes: takes{body: object, names: "answers"}},
-		"POST /api/session/{session}/question/{request}/reject": {can: read, change: s.openCodeReject, failed: openCodes},
-		"POST /api/session/{session}/permission/{request}/reply": {can: read, change: s.openCodePermit, failed: openCodes,
-			takes: takes{body: object, names: "reply message"}},
-		"DELETE /history":        {can: admin, change: s.forget, takes: takes{query: "by group"}},
-		"POST /devices":          {can: admin, change: s.addDevice, takes: takes{body: object, names: "name can groups"}},
-		"DELETE /devices/{name}": {can: admin, change: s.removeDevice},
-		"POST /phones":           {can: admin, change: s.addPhone},
-		"POST /codes":            {can: admin, change: s.addCode, takes: takes{body: object, names: "name"}},
+		"DELETE /history":               {can: admin, change: s.forget, takes: takes{query: "by group"}},
+		"POST /devices":                 {can: admin, change: s.addDevice, takes: takes{body: object, names: "name can groups"}},
+		"DELETE /devices/{name}":        {can: admin, change: s.removeDevice},
+		"POST /phones":                  {can: admin, change: s.addPhone},
+		"POST /lan":                     {can: admin, change: s.switchLAN, takes: takes{body: object, names: "on"}},
+		"POST /codes":                   {can: admin, change: s.addCode, takes: takes{body: object, names: "name"}},
 	}
 }
 
 // cardFields are those of the form of a card.
-const cardFields = "page group conversation question revision asked seen whole plan do a* t* n*"
+const cardFields = "page group conversation question revision asked seen whole plan do a* b* t* n*"
 
 // give reads the names and the body of a change. It is the one way to them.
 func (s *Server) give(w http.ResponseWriter, r *http.Request, t takes) (g given, err error) {
@@ -196,7 +177,7 @@ func checkMembers(data []byte, names string) (err error) {
 const anyName = "*"
 
 // numbered is the name of a field for one of several questions.
-var numbered = regexp.MustCompile(`^[atn][0-9]{1,4}$`)
+var numbered = regexp.MustCompile(`^[abtn][0-9]{1,4}$`)
 
 func known(names, name string) bool {
 	has := func(name string) bool {

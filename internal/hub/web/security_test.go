@@ -23,7 +23,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
-	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 // routes are all that a hub serves.
@@ -42,9 +42,6 @@ var routes = []struct{ method, path, body string }{
 	{"POST", "/conversations/c1/questions/toolu_1/settle", `{"outcome":"answered"}`},
 	{"POST", "/conversations/c1/questions/toolu_1/received", `{"consumed":true}`},
 	{"DELETE", "/history?by=owner", ""},
-	{"GET", "/question", ""}, {"POST", "/question/que_x/reply", `{"answers":[["SQLite"]]}`}, {"POST", "/question/que_x/reject", ""},
-	{"GET", "/permission", ""}, {"POST", "/permission/per_x/reply", `{"reply":"once"}`},
-	{"GET", "/event", ""}, {"GET", "/global/event", ""},
 	{"GET", "/devices", ""}, {"POST", "/devices", `{"name":"x","can":"admin"}`}, {"DELETE", "/devices/x", ""},
 	{"POST", "/codes", `{"name":"owner"}`},
 	{"POST", "/phones", `{}`},
@@ -52,8 +49,7 @@ var routes = []struct{ method, path, body string }{
 
 func (s *site) stillOpen(t *testing.T) {
 	t.Helper()
-	r, err := s.board.Find("c1", "toolu_1")
-	require.NoError(t, err)
+	r := s.find("c1", "toolu_1")
 	require.True(t, r.Open())
 }
 
@@ -179,10 +175,8 @@ func TestWhatADeviceMayDo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", database)
-	phone, err := s.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
-	bot, err := s.access.Add("bot", web.CanAsk)
-	require.NoError(t, err)
+	phone := s.device("phone", web.CanAnswer)
+	bot := s.device("bot", web.CanAsk)
 	as := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
 	for _, r := range routes {
 		switch {
@@ -193,7 +187,6 @@ func TestWhatADeviceMayDo(t *testing.T) {
 		switch {
 		case strings.HasSuffix(r.path, "/respond"), strings.HasSuffix(r.path, "/cancel"), r.path == "/answer", r.path == "/",
 			r.path == "/events", r.path == "/questions", r.path == "/conversations", r.path == "/history", r.path == "/cards",
-			strings.HasPrefix(r.path, "/question/"), r.path == "/question", strings.HasSuffix(r.path, "/event"),
 			strings.HasPrefix(r.path, "/devices"), r.path == "/codes", r.path == "/phones", r.method == "DELETE":
 			s.expect(403, r.method, r.path, r.body, as(bot)...)
 		}
@@ -206,8 +199,7 @@ func TestWhatADeviceMayDo(t *testing.T) {
 func TestARemovedDevicesStreamsEndAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
-	phone, err := s.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	phone := s.device("phone", web.CanAnswer)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	cookie := s.logIn(t, "phone")
 	next, _ := s.stream("/events", "Authorization", "Bearer "+phone)
@@ -224,7 +216,7 @@ func TestHeadersOfEveryReply(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
 	for _, r := range routes {
-		if strings.HasSuffix(r.path, "/events") || strings.HasSuffix(r.path, "/event") {
+		if strings.HasSuffix(r.path, "/events") {
 			continue
 		}
 		reply, _ := s.request(r.method, r.path, r.body)
@@ -233,7 +225,7 @@ func TestHeadersOfEveryReply(t *testing.T) {
 		require.Contains(t, csp, "default-src 'none'")
 		require.Contains(t, csp, "frame-ancestors 'none'")
 		require.NotContains(t, csp, "unsafe")
-		require.Equal(t, "no-referrer", h.Get("Referrer-Policy"))
+		require.Equal(t, "same-origin", h.Get("Referrer-Policy"))
 		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"))
 		for name := range h {
 			require.False(t, strings.HasPrefix(name, "Access-Control-"), name)
@@ -286,7 +278,7 @@ func TestPathTricksInIDs(t *testing.T) {
 		require.NoError(t, err, id)
 		require.False(t, r.Open())
 	}
-	require.Len(t, watchtest.Must(s.board.Conversations()), 12)
+	require.Len(t, s.board.Conversations(), 12)
 	s.expect(400, "POST", "/conversations/"+strings.Repeat("x", 513)+"/ask", database)
 }
 
@@ -318,7 +310,7 @@ func TestAThousandIdleStreams(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	var bodies []io.ReadCloser
 	streams := 1000
-	if web.RaceDetector { // it sees no more in the others
+	if leaktest.Race { // it sees no more in the others
 		streams = 100
 	}
 	for range streams {
@@ -507,7 +499,7 @@ func TestRepliesThatNobodyTakes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", strings.Replace(database, "a server", strings.Repeat("a server ", 20<<10), 1))
-	for _, path := range []string{"/", "/questions", "/conversations", "/conversations/c1", "/question", "/conversations/c1/questions/toolu_1"} {
+	for _, path := range []string{"/", "/questions", "/conversations", "/conversations/c1", "/conversations/c1/questions/toolu_1"} {
 		d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 		req := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost"+path, nil)
 		req.Header.Set("Authorization", "Bearer "+token)

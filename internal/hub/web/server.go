@@ -9,15 +9,7 @@
 // one object a line; with Accept: text/html it is a page. DELETE /history?by=NAME
 // makes the hub forget what one person said, see [hub.Board.ForgetBy].
 //
-// GET /question, POST /question/{id}/reply and reject, GET /permission, POST
-// /permission/{id}/reply, GET /event and /global/event are those of OpenCode's server,
-// for its clients: the user is opencode, the password a token. Those of its second
-// version are there, too, from GET /api/question/request, /api/permission/request and
-// /api/event on; replies to them are within /api/session/{id}.
-// Streams begin with what waits. A permission is there if its options are among once,
-// always and reject, and what it is for is in its metadata.
-//
-// Streams also tell how the turns of agents end whose hooks or bridges talk to this hub
+// Streams tell how the turns of agents end whose hooks or bridges talk to this hub
 // (POST /hooks/claude, POST /conversations/{id}/turn): events named turn, with {"conversation","agent","cwd","event","text","at"}, where event is done,
 // failed or idle. They are told to whoever is there, and kept nowhere.
 //
@@ -42,6 +34,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,12 +45,14 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 // HeaderTime is how long a client may take to send its headers, bodyTime its
@@ -86,12 +81,19 @@ type Options struct {
 	// Hosts are names and addresses, without a port, by which the hub may be
 	// called, beside localhost.
 	Hosts []string
-	// Own allows, beside Hosts, each address of this machine by which it was reached.
-	// No name can be made to look like one.
-	Own bool
+	// Names are those by which the networks of this machine know it. Who comes over one
+	// may use them, and the address by which it was reached: no name can be made to
+	// look like that.
+	Names []string
 	// Addresses are those by which other machines reach the hub, the likeliest first;
 	// nil is none.
 	Addresses func() []string
+	// LAN lets these networks in and keeps them out while the hub runs; nil where its
+	// address says who reaches it.
+	LAN interface {
+		On() bool
+		Switch(on bool) error
+	}
 	// Fingerprint is that of a certificate which no browser knows, if the hub has one.
 	Fingerprint string
 	// Secure is set where the hub is reached by https.
@@ -172,6 +174,7 @@ func (s *Server) routes() {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(OpenAPI)
 	})
+	s.mux.HandleFunc("GET "+hublink.ProofPath, s.prove)
 	s.mux.HandleFunc("GET /login", s.showLogin)
 	s.mux.HandleFunc("POST /login", s.login)
 	for name, draw := range icons {
@@ -198,17 +201,19 @@ func (s *Server) noSuchPage(w http.ResponseWriter, r *http.Request, _ Device) {
 		}
 	}
 	if len(allowed) == 0 {
-		failFor(w, r, http.StatusNotFound, "there is nothing at this address")
+		fail(w, http.StatusNotFound, "there is nothing at this address")
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	fail(w, http.StatusMethodNotAllowed, "this address takes %s, not %s", strings.Join(allowed, " or "), clean.Truncate(clean.Line(r.Method), 40))
 }
 
-// headers are those of every reply. Their values are shared, and never changed.
+// headers are those of every reply. Their values are shared, and never changed. Without
+// any referrer a form's origin would be "null", and over plain http, where browsers say
+// nothing else of where a request comes from, nobody could log in.
 var headers = http.Header{
 	"Content-Security-Policy":      {"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
-	"Referrer-Policy":              {"no-referrer"},
+	"Referrer-Policy":              {"same-origin"},
 	"X-Content-Type-Options":       {"nosniff"},
 	"X-Frame-Options":              {"DENY"},
 	"Cross-Origin-Opener-Policy":   {"same-origin"},
@@ -219,6 +224,9 @@ var headers = http.Header{
 // ServeHTTP checks what holds for every request, and then serves it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), headers)
+	if strings.Contains(r.Header.Get("Accept"), "text/html") {
+		w = person{w}
+	}
 	s.bound(w, r)
 	if s.meant(w, r) {
 		s.mux.ServeHTTP(w, r)
@@ -229,7 +237,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // not.
 func (s *Server) meant(w http.ResponseWriter, r *http.Request) bool {
 	if !s.knownHost(r) {
-		failFor(w, r, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
+		fail(w, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
 		return false
 	}
 	if !reads(r) && !sameOrigin(r) {
@@ -257,19 +265,25 @@ func (s *Server) knownHost(r *http.Request) bool {
 		return true
 	}
 	ip, err := netip.ParseAddr(name)
-	if err != nil {
-		return false
+	if err == nil && ip.IsLoopback() {
+		return true
 	}
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return ip.IsLoopback() || s.opts.Own && local != nil && ip.Unmap() == local.AddrPort().Addr().Unmap()
+	if local == nil || local.IP.IsLoopback() {
+		return false
+	}
+	if err != nil {
+		return slices.ContainsFunc(s.opts.Names, func(n string) bool { return strings.EqualFold(n, name) })
+	}
+	return ip.Unmap() == local.AddrPort().Addr().Unmap()
 }
 
 // reads reports whether a request changes nothing.
 func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // sameOrigin reports whether a request that changes something comes from a page
-// of this hub, or from no page at all. A page without referrers sends "null" as
-// its origin, and then the browser's own word counts.
+// of this hub, or from no page at all. Where a page's origin is "null" the browser's
+// own word counts.
 func sameOrigin(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	if site != "" && site != "same-origin" {
@@ -286,25 +300,43 @@ func sameOrigin(r *http.Request) bool {
 	return err == nil && strings.EqualFold(u.Host, r.Host)
 }
 
-// failFor is fail, and a page for whoever asks for one. It has no style: that would
-// be fetched by a name that is not known.
-func failFor(w http.ResponseWriter, r *http.Request, code int, format string, args ...any) {
-	if !reads(r) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
-		fail(w, code, format, args...)
-		return
-	}
-	render(w, code, "wrong", map[string]any{"Title": http.StatusText(code), "Text": upper(fmt.Sprintf(format, args...)), "Here": code != http.StatusMisdirectedRequest})
+// person is a reply to somebody who looks at a page: an error is one, too.
+type person struct{ http.ResponseWriter }
+
+// Unwrap is for [http.ResponseController].
+func (p person) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// wrongTitles are the headings of such pages.
+var wrongTitles = map[int]string{
+	http.StatusForbidden: "Not allowed", http.StatusNotFound: "Not found", http.StatusMisdirectedRequest: "Unknown address",
+	http.StatusTooManyRequests: "Too much at once", http.StatusServiceUnavailable: "Not now",
 }
 
-// fail writes an error as one clear sentence.
+// fail writes an error as one clear sentence: as a page, or as JSON. The page has no
+// style if the hub was called by a name that it does not know: that would be fetched by
+// the same name.
 func fail(w http.ResponseWriter, code int, format string, args ...any) {
-	reply(w, code, map[string]string{"error": fmt.Sprintf(format, args...)})
+	text := fmt.Sprintf(format, args...)
+	if _, ok := w.(person); ok {
+		render(w, code, "wrong", map[string]any{"Title": cmp.Or(wrongTitles[code], "That did not work"), "Text": upper(text), "Here": code != http.StatusMisdirectedRequest})
+		return
+	}
+	reply(w, code, map[string]string{"error": text})
 }
 
 func reply(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = send(w, append(clean.JSON(v), '\n'))
+}
+
+// replies writes what was asked for, or what went wrong.
+func (s *Server) replies(w http.ResponseWriter, v any, err error) {
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	reply(w, http.StatusOK, v)
 }
 
 // failed writes what went wrong at the board.
@@ -327,9 +359,9 @@ func (s *Server) problem(err error) (code int, text string) {
 		return http.StatusRequestEntityTooLarge, large.Error()
 	case errors.As(err, &settled):
 		return http.StatusConflict, settled.Error()
-	case errors.Is(err, hub.ErrSettled):
+	case errors.Is(err, hub.ErrSettled), errors.Is(err, hub.ErrNotAsker):
 		return http.StatusConflict, err.Error()
-	case errors.Is(err, hub.ErrNotFound):
+	case errors.Is(err, hub.ErrNotFound), errors.Is(err, ErrNoDevice):
 		return http.StatusNotFound, clean.Line(err.Error())
 	case errors.Is(err, hub.ErrRevision):
 		return http.StatusPreconditionFailed, err.Error()
@@ -337,9 +369,9 @@ func (s *Server) problem(err error) (code int, text string) {
 		return http.StatusUnauthorized, err.Error()
 	case errors.Is(err, errGroup):
 		return http.StatusForbidden, err.Error()
-	case errors.Is(err, hub.ErrNotAsker):
+	case errors.Is(err, hub.ErrNotAsker), errors.Is(err, hub.ErrSeveral):
 		return http.StatusConflict, err.Error()
-	case errors.Is(err, errBadRequest), errors.Is(err, hub.ErrBadID), errors.Is(err, hub.ErrSeveral), badAnswer(err):
+	case errors.Is(err, errBadRequest), errors.Is(err, hub.ErrBadID), errors.Is(err, hub.ErrUnseen), badAnswer(err):
 		return http.StatusBadRequest, clean.Line(err.Error())
 	case errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable, "the hub is closing"

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -73,12 +74,11 @@ func (s *site) eventually(status int, method, path, body string, headers ...stri
 // what it waits for end everywhere.
 func TestDevicesOfSharedHubs(t *testing.T) {
 	one, two := twoSites(t)
-	phone, err := one.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	phone := one.device("phone", web.CanAnswer)
 	bearer := "Bearer " + phone
 	one.expect(200, "GET", "/questions", "", "Authorization", bearer)
 	two.eventually(200, "GET", "/questions", "", "Authorization", bearer)
-	_, err = two.access.Add("phone", web.CanAnswer)
+	_, err := two.access.Add("phone", web.CanAnswer)
 	require.ErrorContains(t, err, "is there already")
 
 	req, err := http.NewRequestWithContext(t.Context(), "GET", two.url+"/events", nil)
@@ -139,8 +139,7 @@ func TestSharedHubsUndoNothing(t *testing.T) {
 	for i, s := range []*site{one, two} {
 		wg.Go(func() {
 			for j := range 5 {
-				_, err := s.access.Add(string(rune('a'+i))+string(rune('0'+j)), web.CanAsk)
-				require.NoError(t, err)
+				_ = s.device(string(rune('a'+i))+string(rune('0'+j)), web.CanAsk)
 			}
 		})
 		wg.Go(func() {
@@ -156,27 +155,30 @@ func TestSharedHubsUndoNothing(t *testing.T) {
 	}
 }
 
-// A request that waits for what another process has asked since ends when that one has the
-// outcome. It does not ask once more by itself: the process behind it may be gone.
-func TestARequestDoesNotAskAgain(t *testing.T) {
+// Two processes that wait have a question each, also under one id: each gets its own answer.
+func TestTwoThatWaitHaveTheirOwn(t *testing.T) {
 	s, _ := twoSites(t)
-	ask := func(asker string) <-chan int {
+	ask := func(asker string) (*hub.Record, <-chan int) {
 		replied := make(chan int, 1)
 		go func() {
 			reply, _ := s.request("POST", "/conversations/c1/ask?dialect=bridge&wait=5m", `{"asker":"`+asker+`","call":{"ID":"toolu_1","Questions":[{"Text":"Go on?"}]}}`)
 			replied <- reply.StatusCode
 		}()
+		var rec *hub.Record
 		require.Eventually(t, func() bool {
-			rec, err := s.board.Find("c1", "toolu_1")
-			return err == nil && s.board.AskedBy(rec, asker)
+			r, err := s.board.Find("c1", "toolu_1")
+			rec = r
+			return err == nil && rec.Asker == asker
 		}, patience, 5*time.Millisecond)
-		return replied
+		return rec, replied
 	}
-	first, second := ask("p1"), ask("p2")
-	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":["Yes"]}`)
-	require.Equal(t, 200, <-second)
-	require.Equal(t, 202, <-first)
-	s.expect(200, "POST", "/conversations/c1/questions/toolu_1/received", `{"consumed":true,"asker":"p2"}`)
+	one, first := ask("p1")
+	two, second := ask("p2")
+	require.NotEqual(t, one.Key(), two.Key())
+	for rec, replied := range map[*hub.Record]<-chan int{one: first, two: second} {
+		s.expect(200, "POST", fmt.Sprintf("/conversations/c1/respond?question=toolu_1&revision=%d", rec.Revision), `{"answers":["Yes"]}`)
+		require.Equal(t, 200, <-replied)
+	}
 	open, _ := s.board.Waiting(10)
 	require.Empty(t, open)
 }

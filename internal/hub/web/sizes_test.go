@@ -43,9 +43,8 @@ func TestLargestQuestion(t *testing.T) {
 	s.expect(202, "POST", "/conversations/c1/ask", sized(1<<20))
 	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"`+words+`"}}`)
 	require.Contains(t, s.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), words)
-	rec, err := s.board.Find("c1", "")
-	require.NoError(t, err)
-	_, err = s.board.Refuse(t.Context(), rec.Ref(), strings.Repeat("\U0001F469\u200D\U0001F680", 10_000))
+	rec := s.find("c1", "")
+	_, err := s.board.Refuse(t.Context(), rec.Ref(), strings.Repeat("\U0001F469\u200D\U0001F680", 10_000))
 	require.NoError(t, err)
 
 	require.Contains(t, s.expect(413, "POST", "/conversations/c2/ask", sized(1<<20+1)), "at most 1048576 bytes (1 MiB), got 1048577 bytes")
@@ -80,8 +79,7 @@ func TestLargestQuestionAtNATS(t *testing.T) {
 		}
 	}
 	other := newSiteWith(t, hub.Options{}, at)
-	rec, err := other.board.Find("c1", "toolu_1")
-	require.NoError(t, err)
+	rec := other.find("c1", "toolu_1")
 	require.Equal(t, asked, string(rec.Document))
 	require.Equal(t, gjson.Get(asked, "input.questions.0.options.0.description").Str, rec.Call.Questions[0].Options[0].Description)
 	require.Contains(t, other.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), words)
@@ -101,8 +99,7 @@ func TestLargerThanTheStoreTakes(t *testing.T) {
 	words := noise(300 << 10)
 	said = s.expect(413, "POST", respond, `{"answers":{"Which database?":"`+words+`"}}`)
 	require.Contains(t, said, "the answer is too large: expected at most 228928 bytes as it is kept, got 2")
-	rec, err := s.board.Find("c1", "")
-	require.NoError(t, err)
+	rec := s.find("c1", "")
 	require.True(t, rec.Open())
 	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm("toolu_1")}, "revision": {strconv.FormatUint(rec.Revision, 10)},
 		"asked": {rec.Fingerprint()}, "a0": {"other"}, "t0": {words}}.Encode()

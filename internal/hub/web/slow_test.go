@@ -14,7 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 // stuck is a reader that takes nothing until it is let go.
@@ -36,34 +36,26 @@ func (w *stuck) SetWriteDeadline(time.Time) error { return nil }
 // A reader that takes nothing costs room for a part of what it gets, however much
 // that is: not for all of it, once a reader.
 func TestSlowReaders(t *testing.T) {
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
-	t.Cleanup(store.Close)
-	board, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
-	t.Cleanup(board.Close)
-	access := openInside(t)
-	s := New(board, access, Options{})
-	t.Cleanup(s.Close)
+	s := serveInside(t)
 	const readers = 3
 	questions, size := 20, 40_000
-	if RaceDetector { // which has room of its own for every byte: then only the readers count
+	if leaktest.Race { // which has room of its own for every byte: then only the readers count
 		questions, size = 5, 4000
 	}
 	for i := range questions {
 		call := convert.Call{ID: fmt.Sprint("q", i), Questions: []convert.Question{{Text: strings.Repeat("Which one of these? ", size/20), Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}
 		for _, talk := range []string{"open", fmt.Sprint("c", i), "settled"} {
-			r, err := board.Ask(t.Context(), hub.Asking{Conversation: talk, Device: Owner, Call: call})
+			r, err := s.board.Ask(t.Context(), hub.Asking{Conversation: talk, Device: Owner, Call: call})
 			require.NoError(t, err)
 			if talk == "settled" {
-				_, err = board.Cancel(t.Context(), r.Ref(), Owner)
+				_, err = s.board.Cancel(t.Context(), r.Ref(), Owner)
 				require.NoError(t, err)
 			}
 		}
 	}
 	for _, to := range []struct{ path, accept string }{
-		{"/", "text/html"}, {"/cards", "text/html"}, {"/history", "text/html"}, {"/conversations/open", "text/html"}, {"/conversations/settled", "text/html"},
-		{"/history", ""}, {"/history", ndjson}, {"/questions", ""}, {"/conversations", ""}, {"/question", ""},
+		{"/", "text/html"}, {"/cards", "text/html"}, {"/conversations/open", "text/html"}, {"/conversations/settled", "text/html"},
+		{"/history", ""}, {"/history", ndjson}, {"/questions", ""}, {"/conversations", ""},
 	} {
 		t.Run(to.path+" "+to.accept, func(t *testing.T) {
 			free := make(chan struct{})
@@ -87,7 +79,7 @@ func TestSlowReaders(t *testing.T) {
 				require.Equal(t, http.StatusOK, b.Code)
 				require.Greater(t, b.Body.Len(), questions*size)
 			}
-			if !RaceDetector {
+			if !leaktest.Race {
 				require.Less(t, each, int64(12*size), "of %d that it gets", bodies[0].Body.Len())
 			}
 		})

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -142,9 +143,13 @@ func answerLine(r *hub.Record) string {
 		return ""
 	}
 	var all []string
-	for _, a := range r.End.Answers {
-		if text := answerText(a); text != "" {
-			all = append(all, short(text, 80))
+	for i, a := range r.End.Answers {
+		text := short(answerText(a), 80)
+		if len(r.End.Answers) > 1 && i < len(r.Call.Questions) && text != "" {
+			text = short(cmp.Or(r.Call.Questions[i].Header, r.Call.Questions[i].Text), 40) + ": " + text
+		}
+		if text != "" {
+			all = append(all, text)
 		}
 	}
 	return short(strings.Join(all, " · "), 160)
@@ -152,7 +157,7 @@ func answerLine(r *hub.Record) string {
 
 // resultOf is the call's result in its dialect.
 func resultOf(r *hub.Record, asker string) dialect.Result {
-	o, by := r.End.ResultFor(asker), r.End.By
+	o, by := r.ResultFor(asker), r.End.By
 	if o.Status != r.End.Status() {
 		by = "" // nobody's
 	}

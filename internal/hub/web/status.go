@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
@@ -13,9 +14,11 @@ import (
 
 // Status is a hub as its operator sees it. There is no word of a question in it.
 type Status struct {
-	Version string    `json:"version,omitempty"`
-	Since   time.Time `json:"since"`
-	Ready   bool      `json:"ready"`
+	Version string `json:"version,omitempty"`
+	// PID is that of its process.
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+	Ready bool      `json:"ready"`
 	// Problem says why it is not ready, or what is not known.
 	Problem string          `json:"problem,omitempty"`
 	Engine  hubstore.Engine `json:"engine"`
@@ -33,6 +36,8 @@ type Status struct {
 	Devices  int    `json:"devices"`
 	// Groups are those of devices and of open questions.
 	Groups []string `json:"groups"`
+	// LAN is "on" or "off" where this machine's own networks can be let in.
+	LAN string `json:"lan,omitempty"`
 }
 
 // engineTime bounds what the engine may take to tell of itself.
@@ -42,7 +47,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request, _ Device) {
 	ctx, cancel := context.WithTimeout(r.Context(), engineTime)
 	defer cancel()
 	stats := s.board.Stats()
-	out := Status{Version: s.opts.Version, Since: s.since, Asked: stats.Asked, Failed: stats.Failed, Groups: []string{}}
+	out := Status{Version: s.opts.Version, PID: os.Getpid(), LAN: s.lan(), Since: s.since, Asked: stats.Asked, Failed: stats.Failed, Groups: []string{}}
 	engine, err := s.board.Engine(ctx)
 	if out.Engine = engine; err != nil {
 		out.Problem = "the store does not tell how it is"

@@ -61,8 +61,7 @@ func TestEventsAfterAList(t *testing.T) {
 // A stream of a conversation in which nothing was asked yet opens and waits.
 func TestEventsBeforeTheFirstQuestion(t *testing.T) {
 	s := newSite(t, hub.Options{})
-	bot, err := s.access.Add("bot", "ask", "red")
-	require.NoError(t, err)
+	bot := s.device("bot", "ask", "red")
 	own, _ := s.stream("/conversations/c1/events", "Authorization", "Bearer "+bot)
 	any, _ := s.stream("/conversations/c1/events")
 	s.expect(202, "POST", "/conversations/c2/ask", database)

@@ -28,7 +28,7 @@ type turn struct {
 	device string
 }
 
-// maxWords is how much is told of what an agent said last, maxAgent of its name.
+// maxWords is how much is told of what an agent said last, and of its folder, maxAgent of its name.
 const maxWords, maxAgent = 500, 100
 
 // turnOf is what an event tells of a turn.
@@ -47,12 +47,13 @@ func turnOf(d Device, e hook.Event) (t turn, ok bool) {
 
 func newTurn(d Device, group, conversation string, told hublink.Turn) turn {
 	return turn{
-		Group: group, Conversation: conversation, Agent: clean.Truncate(clean.Line(told.Agent), maxAgent), Cwd: clean.Line(told.Dir),
+		Group: group, Conversation: conversation, Agent: clean.Truncate(clean.Line(told.Agent), maxAgent), Cwd: clean.Truncate(clean.Line(told.Dir), maxWords),
 		Event: told.Event, Text: clean.Truncate(clean.Block(told.Text), maxWords), At: time.Now().UTC(), device: d.Name,
 	}
 }
 
-// turned takes the end of a turn from a bridge, or that an agent waits in its terminal.
+// turned takes the end of a turn from a bridge, that an agent waits in its terminal, or that
+// the user has prompted it.
 func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g given) {
 	var told hublink.Turn
 	err := g.into(&told)
@@ -64,17 +65,24 @@ func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g give
 		err = bad
 	case id == "" || len(id) > maxID:
 		err = badf("conversation: expected 1 to %d bytes", maxID)
-	case told.Event != hublink.TurnDone && told.Event != hublink.TurnFailed && told.Event != hublink.TurnWaits:
-		err = badf("event: expected done, failed or waits, got %q", clean.Truncate(clean.Line(told.Event), 80))
+	case told.Event == hublink.TurnPrompted && (told.Asker == "" || checkAsker(told.Asker) != nil):
+		err = badf("asker: expected 1 to %d bytes", maxAsker)
+	case !slices.Contains([]string{hublink.TurnDone, hublink.TurnFailed, hublink.TurnWaits, hublink.TurnPrompted}, told.Event):
+		err = badf("event: expected done, failed, waits or prompted, got %q", clean.Truncate(clean.Line(told.Event), 80))
 	default:
 		err = s.tellsOf(d, group, id)
 	}
+	switch {
+	case err != nil:
+	case told.Event == hublink.TurnPrompted:
+		err = s.board.Prompted(r.Context(), hub.Ref{Group: group, Conversation: id, Device: d.Name, Asker: told.Asker, May: s.may(d)}, told.Prompts)
+	default:
+		told.Agent = cmp.Or(told.Agent, "The agent")
+		s.turns.add(newTurn(d, group, id, told))
+	}
 	if err != nil {
 		s.failed(w, err)
-		return
 	}
-	told.Agent = cmp.Or(told.Agent, "The agent")
-	s.turns.add(newTurn(d, group, id, told))
 }
 
 // tellsOf refuses a device that tells of a conversation in which others ask and it does

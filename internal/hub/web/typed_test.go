@@ -3,6 +3,7 @@ package web_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,11 +17,9 @@ func TestATypedSecretIsShownNowhere(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-live-4242"
 	s := newSite(t, hub.Options{})
-	phone, err := s.access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	phone := s.device("phone", web.CanAnswer)
 	call := strings.ReplaceAll(database, "Which database?", "What is your API key?")
 	next, _ := s.stream("/events")
-	openCode := s.openCodeStream("/event", "Bearer "+token)
 	s.expect(202, "POST", "/conversations/c1/ask", call)
 	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"What is your API key?":"`+secret+`"}}`, "Authorization", "Bearer "+phone)
 	nowhere := func() {
@@ -40,19 +39,31 @@ func TestATypedSecretIsShownNowhere(t *testing.T) {
 		e, ok = next()
 	}
 	require.Equal(t, "(not shown)", e.data["answer"])
-	told := openCode()
-	for !strings.Contains(told, "question.replied") {
-		told = openCode()
-	}
-	require.Contains(t, told, "(not shown)")
-	require.NotContains(t, told, secret)
 
 	require.Contains(t, s.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), secret, "whoever asked may ask for it")
 	require.Contains(t, s.expect(200, "POST", "/conversations/c1/ask?wait=1m", call), `"answers":{"What is your API key?":"`+secret+`"}`)
-	r, err := s.board.Find("c1", "toolu_1")
-	require.NoError(t, err)
+	r := s.find("c1", "toolu_1")
 	s.receipt(r, "consumed") // which is noted when the asker has it all
 	nowhere()
 	require.NotContains(t, s.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), secret)
 	require.Contains(t, s.expect(202, "POST", "/conversations/c1/ask", call), "awaiting_user_response", "asked again, it is another question")
+}
+
+// receipt waits until an answer got that far.
+func (s *site) receipt(r *hub.Record, far string) {
+	s.t.Helper()
+	reader := s.board.Read(1)
+	for late := time.After(patience); ; {
+		_, more := reader.Next()
+		now, err := s.board.FindRef(r.Ref())
+		require.NoError(s.t, err)
+		if now.End.Receipt() == far {
+			return
+		}
+		select {
+		case <-more:
+		case <-late:
+			require.Fail(s.t, "an answer was not "+far, now.Call.Name)
+		}
+	}
 }

@@ -75,8 +75,12 @@ func (s *Server) waiting(d Device, v view) map[string]any {
 		c.Page = v.secret
 		return c
 	})
+	var past []*hub.Record
+	if total == 0 {
+		past, _ = s.board.Search(hub.Search{Limit: 3, Sees: d.sees})
+	}
 	return map[string]any{
-		"Title": titleFor(total), "Lanes": lanes, "Total": total, "At": at, "Count": countOf(total), "Page": v.secret, "Facets": facets, "View": v.values(),
+		"Title": titleFor(total), "Lanes": lanes, "Past": linesOf(past), "Total": total, "At": at, "Count": countOf(total), "Page": v.secret, "Facets": facets, "View": v.values(),
 		"Fragment": v.fragment, "Filtered": v.filtered(), "Admin": d.Can == CanAdmin, "Pages": pagesOf(v, len(open), total),
 	}
 }
@@ -137,13 +141,18 @@ func facetsOf(open []*hub.Record, v view) (facets []facet) {
 	return facets
 }
 
-// agentOf is who asks: a program that does not say has the name of its credential.
+// agentOf is who asks, as it says of itself: behind that is the name of its credential, which
+// it cannot choose, unless that is the owner's own, or the one that hook install has made
+// for this machine.
 func agentOf(r *hub.Record) string {
-	device := r.Device
+	agent, device := short(r.Agent, 60), short(r.Device, 60)
+	if device != "" && device != Owner && device != "claude-"+r.Machine && agent != "" && agent != device {
+		return fmt.Sprintf("%s (%s)", agent, device)
+	}
 	if device == Owner {
 		device = ""
 	}
-	return cmp.Or(short(r.Agent, 60), short(device, 60), "An agent")
+	return cmp.Or(agent, device, "An agent")
 }
 
 // pages says which of them are shown, and where the others are.

@@ -23,6 +23,9 @@ type Options struct {
 	Out, Err io.Writer
 	// Plain reads and writes lines, without drawing.
 	Plain bool
+	// Answers makes answers of the lines that are there when a question comes, if no
+	// person types them. Without it they are the prompts that follow.
+	Answers bool
 	// Environ looks up environment variables; nil is os.Getenv.
 	Environ func(string) string
 	// Dir is the session's working directory; empty is that of the process.

@@ -16,18 +16,18 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
-	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
-	"github.com/acp-bridge/acp-bridge/internal/demo"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
+	"github.com/acp-bridge/acp-bridge/internal/scripted"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
 func TestMain(m *testing.M) {
 	ct.Main()
-	paralleltest.Main(16)
+	leaktest.Parallel(16)
 	leaktest.Main(m, goleak.IgnoreAnyFunction("os/signal.loop"))
 }
 
@@ -52,8 +52,14 @@ func (c *chat) Write(b []byte) (int, error) {
 	return c.out.Write(b)
 }
 
-// talk starts an agent and a client.
+// talk starts an agent and a client whose lines are a script with answers.
 func talk(t *testing.T, serve func(context.Context, io.Reader, io.Writer) error, o client.Options) *chat {
+	o.Answers = true
+	return pipe(t, serve, o)
+}
+
+// pipe starts an agent and a client.
+func pipe(t *testing.T, serve func(context.Context, io.Reader, io.Writer) error, o client.Options) *chat {
 	agentIn, toAgent := io.Pipe()
 	fromAgent, agentOut := io.Pipe()
 	in, typed := io.Pipe()
@@ -74,7 +80,7 @@ func talk(t *testing.T, serve func(context.Context, io.Reader, io.Writer) error,
 	return c
 }
 
-func scripted(t *testing.T, script ct.Script, first ...adapter.Rung) (func(context.Context, io.Reader, io.Writer) error, *ct.CLI) {
+func claudeAgent(t *testing.T, script ct.Script, first ...adapter.Rung) (func(context.Context, io.Reader, io.Writer) error, *ct.CLI) {
 	cli := ct.New(t, script)
 	o := backend.Options{Claude: cli.Path, TrustPrompts: true}
 	if len(first) > 0 {
@@ -84,7 +90,7 @@ func scripted(t *testing.T, script ct.Script, first ...adapter.Rung) (func(conte
 }
 
 func demoAgent(ctx context.Context, r io.Reader, w io.Writer) error {
-	return demo.Serve(ctx, r, w, demo.Options{Version: "test"})
+	return scripted.ServeDemo(ctx, r, w, scripted.DemoOptions{Version: "test"})
 }
 
 func (c *chat) types(lines ...string) {
@@ -140,10 +146,33 @@ func turns(list ...[]ct.Step) (s ct.Script) {
 
 type steps = []ct.Step
 
+// Lines that were there before a question are prompts, and stay so: none answers it. A
+// line that comes when the question can have been read does.
+func TestPipedLinesArePrompts(t *testing.T) {
+	t.Parallel()
+	serve, cli := claudeAgent(t, turns(steps{ct.Message(ct.Question("toolu_1", which)), ct.Text("Noted.")}, steps{ct.Text("Bye.")}))
+	c := pipe(t, serve, client.Options{Plain: true})
+	c.types("hi", "1", "/quit")
+	c.sees("SQLite")
+	time.Sleep(3 * seen.Hands)
+	c.types("2")
+	out, err := c.ends()
+	require.NoError(t, err)
+	require.JSONEq(t, `{"Which database?":"SQLite"}`, gjson.GetBytes(cli.AwaitReply("toolu_1"), "updatedInput.answers").Raw)
+	require.Contains(t, out, "Noted.\n\n> 1\n\nBye.\n", "the prompt was not lost")
+
+	serve, _ = claudeAgent(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
+	c = pipe(t, serve, client.Options{Plain: true})
+	c.types("hi", "1")
+	require.NoError(t, c.in.Close())
+	_, err = c.ends()
+	require.ErrorContains(t, err, "the lines that were there before it are prompts; --answers - makes them answers")
+}
+
 // The whole bridge: Claude Code's stand-in, the agent, the connection, the
 // client.
 func TestChatWithTheBridge(t *testing.T) {
-	serve, cli := scripted(t, turns(
+	serve, cli := claudeAgent(t, turns(
 		steps{ct.Message(ct.TextBlock("Let me \x1b[31mask.\n"), ct.Question("toolu_1", which, many)), ct.Text("Noted.")},
 		steps{ct.Text("Bye.")}))
 	c := talk(t, serve, client.Options{Plain: true})
@@ -168,7 +197,7 @@ func TestEveryRung(t *testing.T) {
 		adapter.Conversation: {"2", "1,3"},
 	} {
 		t.Run(first.String(), func(t *testing.T) {
-			serve, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which, many)), ct.Text("Noted.")}), first)
+			serve, cli := claudeAgent(t, turns(steps{ct.Message(ct.Question("toolu_1", which, many)), ct.Text("Noted.")}), first)
 			c := talk(t, serve, client.Options{Plain: true})
 			c.types(append([]string{"hi"}, lines...)...)
 			require.JSONEq(t, `{"Which database?":"SQLite","Which features?":"Auth, Logs"}`,
@@ -183,7 +212,7 @@ func TestEveryRung(t *testing.T) {
 
 func TestPermissionRequest(t *testing.T) {
 	for answer, want := range map[string]string{"1": "allow", "2": "deny"} {
-		serve, cli := scripted(t, turns(steps{ct.Message(ct.Block{Type: "tool_use", ID: "toolu_1", Name: "Bash",
+		serve, cli := claudeAgent(t, turns(steps{ct.Message(ct.Block{Type: "tool_use", ID: "toolu_1", Name: "Bash",
 			Input: []byte(`{"command":"make test"}`), Ask: &ct.Ask{}, Output: "ok"})}))
 		c := talk(t, serve, client.Options{Plain: true})
 		c.types("hi")
@@ -203,7 +232,7 @@ func TestPermissionRequestShowsAll(t *testing.T) {
 	command := "set -e\n" + strings.Repeat("echo step\n", 30) + "rm -rf ~/"
 	input, err := json.Marshal(map[string]any{"command": command})
 	require.NoError(t, err)
-	serve, cli := scripted(t, turns(steps{ct.Message(ct.Block{Type: "tool_use", ID: "toolu_1", Name: "Bash",
+	serve, cli := claudeAgent(t, turns(steps{ct.Message(ct.Block{Type: "tool_use", ID: "toolu_1", Name: "Bash",
 		Input: input, Ask: &ct.Ask{}, Output: "ok"})}))
 	c := talk(t, serve, client.Options{Plain: true})
 	c.types("hi")
@@ -268,7 +297,7 @@ func TestOnceCancelled(t *testing.T) {
 func TestConnectionEnds(t *testing.T) {
 	ctx, kill := context.WithCancel(context.Background())
 	c := talk(t, func(_ context.Context, r io.Reader, w io.Writer) error {
-		return demo.Serve(ctx, r, w, demo.Options{Version: "test"})
+		return scripted.ServeDemo(ctx, r, w, scripted.DemoOptions{Version: "test"})
 	}, client.Options{Plain: true})
 	c.types("go")
 	c.sees("question 1 of 3")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
 // command is what can be typed behind a slash.
@@ -98,7 +98,7 @@ func (w *window) commandLines() (lines []string) {
 	list := matching(w.prompt.field.String(), w.o.known(w.commands))
 	for i, c := range list {
 		if i == commandRows && len(list) > commandRows+1 {
-			lines = append(lines, w.screen.faint(w.screen.cut("  … "+wording.Counted(len(list)-i, "more: type on", "more: type on"))))
+			lines = append(lines, w.screen.faint(w.screen.cut("  … "+lineask.Counted(len(list)-i, "more: type on", "more: type on"))))
 			break
 		}
 		lines = append(lines, w.screen.faint(w.screen.cut("  "+cells.Pad("/"+c.name, 20)+" "+c.description)))

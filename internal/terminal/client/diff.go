@@ -2,18 +2,13 @@ package client
 
 import (
 	"fmt"
-	"strings"
 
-	godiff "github.com/rogpeppe/go-internal/diff"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
+	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
-
-// maxDiff is how much text is compared line by line. More is counted as if all
-// of it had changed.
-const maxDiff = 4 << 20
 
 // fileDiff is a change of a file.
 type fileDiff struct {
@@ -33,22 +28,20 @@ func newDiff(c gjson.Result) fileDiff {
 	old := c.Get("oldText")
 	var d fileDiff
 	plus, minus := 0, 0
-	for l := range strings.SplitSeq(strings.TrimSuffix(compare(old.Str, c.Get("newText").Str), "\n"), "\n") {
-		if l == "" {
-			continue
-		}
-		switch l[0] {
+	for _, l := range about.Diff(old.Str, c.Get("newText").Str) {
+		switch l.Sign {
 		case '+':
 			plus++
 		case '-':
 			minus++
 		case '@':
-			if len(d.lines) > 0 {
-				d.lines = append(d.lines, diffLine{"…", 0})
-			}
+			d.lines = append(d.lines, diffLine{"…", 0})
+			continue
+		default:
+			d.lines = append(d.lines, diffLine{"  " + clean.Visible(l.Text), 0})
 			continue
 		}
-		d.lines = append(d.lines, diffLine{l[:1] + " " + clean.Visible(l[1:]), sign(l[0])})
+		d.lines = append(d.lines, diffLine{string(l.Sign) + " " + clean.Visible(l.Text), l.Sign})
 	}
 	d.name = clean.Line(c.Get("path").Str)
 	if old.Type == gjson.Null {
@@ -56,13 +49,6 @@ func newDiff(c gjson.Result) fileDiff {
 	}
 	d.name += fmt.Sprintf(" +%d −%d", plus, minus)
 	return d
-}
-
-func sign(b byte) byte {
-	if b == '+' || b == '-' {
-		return b
-	}
-	return 0
 }
 
 // short is the lines that came and went, n of them, and how many more there
@@ -79,35 +65,7 @@ func (d fileDiff) short(n int) (lines []diffLine) {
 		}
 	}
 	if more > 0 {
-		lines = append(lines, diffLine{"… " + wording.Counted(more, "more line", "more lines"), 0})
+		lines = append(lines, diffLine{"… " + lineask.Counted(more, "more line", "more lines"), 0})
 	}
 	return lines
-}
-
-// compare is the lines of a unified diff, without its head.
-func compare(old, text string) string {
-	if len(old)+len(text) > maxDiff {
-		return signed("-", old) + signed("+", text)
-	}
-	d := string(godiff.Diff("old", ended(old), "new", ended(text)))
-	for range 3 { // diff, ---, +++
-		_, d, _ = strings.Cut(d, "\n")
-	}
-	return d
-}
-
-// ended is text whose last line has its line break, so that a missing one is
-// no change.
-func ended(text string) []byte {
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	return []byte(text)
-}
-
-func signed(mark, text string) string {
-	if text == "" {
-		return ""
-	}
-	return mark + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+mark) + "\n"
 }

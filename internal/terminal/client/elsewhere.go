@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -78,11 +77,7 @@ func (l *link) post(a *waiting, d description) *desk.Ticket {
 	if l.desk == nil || !d.elsewhere {
 		return nil
 	}
-	ticket, err := l.desk.Post(a.ctx, d.Item)
-	if err != nil {
-		return nil // it is asked here
-	}
-	return ticket
+	return l.desk.Post(a.ctx, d.Item)
 }
 
 // givenUp is the end of a request that nobody has answered. A question whose agent is
@@ -104,7 +99,7 @@ func (a *waiting) givenUp() convert.Outcome {
 var errGivenUp = errors.New("the agent had taken it back, or has ended")
 
 // errAnother is why a request is put to people anew.
-var errAnother = fmt.Errorf("the agent shows something else by now: %w", adapter.ErrWithdrawn)
+var errAnother = fmt.Errorf("the agent shows something else by now: %w", convert.ErrWithdrawn)
 
 // errElsewhere is why a question needs no answer here.
 var errElsewhere = errors.New("answered elsewhere")

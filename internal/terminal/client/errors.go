@@ -8,7 +8,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
-	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 // errGone means that the agent closed the connection.
@@ -39,7 +39,7 @@ func (l *link) explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &re) && re.Code == rpccode.AuthRequired:
+	case errors.As(err, &re) && re.Code == ndjson.AuthRequired:
 		return agentError{"the agent needs a login", said(re) + l.logins()}
 	case errors.As(err, &re):
 		return agentError{"the agent answered with an error", said(re)}

@@ -253,7 +253,7 @@ func TestAKeyForWhatHasChanged(t *testing.T) {
 		w.openPicker()
 		w.picker.Drawn(now)
 		now = now.Add(time.Minute)
-		w.terminal(tty.Key{Name: name, At: now})
+		w.terminal(tty.Key{Name: name, At: now, Since: now})
 	}
 	l.changes()
 	l.told.update("s", gjson.Parse(`{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":{"command":"ls"}}`))
@@ -419,6 +419,12 @@ func TestStrayKeys(t *testing.T) {
 	require.True(t, at(2*seen.Hands-2))
 	require.False(t, at(3*seen.Hands-2))
 	require.False(t, at(3*seen.Hands-1), "it was no stray one")
+	w = &window{answered: end}
+	enter := tty.Key{Name: "enter", At: end.Add(seen.Hands - 1)}
+	require.True(t, w.stray(enter), "pressed twice for one answer")
+	require.True(t, w.stray(enter))
+	require.False(t, w.stray(tty.Key{Name: "x", At: enter.At}))
+	require.False(t, w.stray(enter), "the user types on")
 }
 
 // What is asked when the window ends is dismissed by a user who ends it, and by nothing

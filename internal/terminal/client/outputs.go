@@ -7,7 +7,6 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/pager"
 )
 
 // How much of what tools put out is kept to be looked at.
@@ -62,7 +61,7 @@ func (o *outputs) keep(title string, content []gjson.Result) {
 }
 
 // pager shows them, the last one in view; nil where there are none.
-func (o *outputs) pager(style cells.Style) *pager.Pager {
+func (o *outputs) pager(style cells.Style) *cells.Pager {
 	if len(o.list) == 0 {
 		return nil
 	}
@@ -74,7 +73,7 @@ func (o *outputs) pager(style cells.Style) *pager.Pager {
 		}
 		lines, signs = append(lines, out.lines...), append(signs, out.signs...)
 	}
-	p := &pager.Pager{Title: "Tool output", Text: cells.Text{Lines: lines, Paint: func(i int, piece string) string {
+	p := &cells.Pager{Title: "Tool output", Text: cells.Text{Lines: lines, Paint: func(i int, piece string) string {
 		return style.Signed(signs[i], cells.Tabs(piece))
 	}}}
 	p.End()

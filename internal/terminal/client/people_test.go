@@ -76,8 +76,8 @@ func TestWhatIsTypedIsForWhatIsSeen(t *testing.T) {
 			in, keys := io.Pipe()
 			who := &typist{said: map[string]typedLine{}}
 			p := &plain{ctx: ctx, o: &Options{In: in, Out: who}, typed: true}
-			p.in = newSource(ctx, in, true)
-			p.reader = p.answers()
+			p.in = newSource(ctx, in, false)
+			p.reader = p.answers(false)
 			pauses := make([]time.Duration, 200)
 			for i := range pauses {
 				pauses[i] = pause()

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -31,7 +32,7 @@ func (a approval) lines() (lines []string, signs []byte) {
 		}
 	}
 	title := strings.TrimSpace(clean.Visible(a.title))
-	add(firstOf(title, "Tool call"), 0)
+	add(cmp.Or(title, "Tool call"), 0)
 	shown := false
 	for _, c := range a.content {
 		switch c.Get("type").Str {

@@ -25,7 +25,7 @@ func (w *window) openPicker() {
 	a := w.asks[0]
 	d := w.l.told.described(a)
 	w.shown = d
-	opts := picker.Options{NoColor: w.screen.NoColor, Width: w.screen.Width, Height: w.height, Markdown: !d.verbatim, Signs: d.signs, Reasons: a.reasons}
+	opts := picker.Options{NoColor: w.screen.NoColor, Width: w.screen.Width, Height: w.height, Markdown: !d.verbatim, Signs: d.signs, Reasons: a.reasons, Secret: a.secret}
 	if a.closed {
 		w.picker = picker.NewChoice(d.here.Questions[0], opts)
 	} else {
@@ -54,6 +54,7 @@ func (w *window) pick(ev any) {
 	}
 	w.screen.add(blockNote, p.Record()...)
 	w.close(a)
+	w.answered = w.now()
 }
 
 // anotherNote says that what was asked is not what is asked now.
@@ -141,12 +142,19 @@ func (w *window) key(k tty.Key) {
 }
 
 // stray reports whether a key was meant for a question that is gone: it must
-// not become a prompt.
+// not become a prompt. Behind an answer that is Enter, pressed twice; with another key
+// the user types on.
 func (w *window) stray(k tty.Key) bool {
-	if k.At.Sub(w.withdrawn) >= seen.Hands {
+	gone := &w.withdrawn
+	if k.Name == "enter" && w.answered.After(w.withdrawn) {
+		gone = &w.answered
+	} else {
+		w.answered = time.Time{}
+	}
+	if k.At.Sub(*gone) >= seen.Hands {
 		return false
 	}
-	w.withdrawn = k.At
+	*gone = k.At
 	return true
 }
 

@@ -19,7 +19,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/markdown"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
@@ -31,8 +32,9 @@ type plain struct {
 	screen screen
 	wire   wire
 	in     *source
-	typed  bool     // the lines come from a person at a terminal
-	reader *answers // in, for questions
+	typed  bool        // the lines come from a person at a terminal
+	reader *answers    // in, for questions
+	kept   chan string // piped lines that came before a question: prompts
 
 	working, cancelling bool
 	ctrlC               time.Time  // when it cancelled a turn
@@ -49,8 +51,9 @@ func runPlain(ctx context.Context, l *link, o *Options, start func()) error {
 		p.typed = term.IsTerminal(f.Fd())
 	}
 	if o.Resolver == nil || !o.Once {
-		p.in = newSource(ctx, o.In, p.typed)
-		p.reader = p.answers()
+		scripted := !p.typed && (o.Answers || o.Once) // there is no other prompt than Options.Prompt
+		p.in = newSource(ctx, o.In, scripted)
+		p.reader = p.answers(scripted)
 	}
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -60,6 +63,11 @@ func runPlain(ctx context.Context, l *link, o *Options, start func()) error {
 		var lines <-chan line
 		if !p.working && p.in != nil {
 			lines = p.in.lines
+		}
+		if !p.working && len(p.kept) > 0 {
+			p.line(<-p.kept, true)
+			p.flush()
+			continue
 		}
 		select {
 		case <-ctx.Done():
@@ -246,6 +254,9 @@ func (e leftError) Unwrap() error { return e.error }
 // errNoMoreInput means that a question found the end of the input.
 var errNoMoreInput = errors.New("the input ended before the question was answered")
 
+// errPromptsOnly is errNoMoreInput for input that held lines, but none for the question.
+var errPromptsOnly = fmt.Errorf("%w: the lines that were there before it are prompts; --answers - makes them answers", errNoMoreInput)
+
 // line takes a line of input as a prompt.
 func (p *plain) line(line string, ok bool) {
 	if shown, mine := p.o.run(strings.TrimSpace(line)); ok && mine {
@@ -269,6 +280,9 @@ func (p *plain) line(line string, ok bool) {
 		if p.typed {
 			_, _ = io.WriteString(p.o.Out, "> ")
 		}
+	case p.typed && tty.Cut(line):
+		p.screen.Note(tty.CutText)
+		p.idle()
 	default:
 		p.say(line)
 	}
@@ -300,15 +314,17 @@ func (p *plain) ask(a *waiting) {
 		case p.ctx.Err() != nil && outcome.Status != convert.Answered: // that the program ends is nobody's choice
 			p.leave(leftError{context.Cause(p.ctx)})
 			return
-		case outcome.Status == convert.Failed && p.o.Resolver == nil: // nor is a signal
+		case (outcome.Status == convert.Failed || outcome.Status == convert.Withdrawn) && p.o.Resolver == nil: // nor is a signal
 			p.leave(leftError{err})
 			return
-		case outcome.Status == convert.Failed:
+		case outcome.Status == convert.Failed, outcome.Status == convert.Withdrawn:
 			a.fail(outcome)
 			p.screen.Note("✗ " + outcome.Reason)
 			return
 		case outcome.Status == convert.Disconnected && p.o.Resolver == nil:
-			err = errNoMoreInput
+			if err = errNoMoreInput; len(p.kept) > 0 {
+				err = errPromptsOnly
+			}
 			fallthrough
 		case outcome.Status == convert.Disconnected: // nobody has answered, so nothing is
 			p.leave(leftError{err})
@@ -342,6 +358,10 @@ func (p *plain) resolve(ctx context.Context, a *waiting, d description) (o conve
 		return o, picked(a.request, o), asking.Deliver, err
 	}
 	p.reader.ask(ctx)
+	p.reader.secret = slices.Contains(a.secret, true) || slices.ContainsFunc(d.here.Questions, lineask.Secret)
+	if p.reader.secret {
+		defer tty.Quiet(p.o.In)()
+	}
 	if p.typed && seen.Hands > 0 {
 		tty.Forget(p.o.In) // the beginning of a line
 	}
@@ -349,7 +369,7 @@ func (p *plain) resolve(ctx context.Context, a *waiting, d description) (o conve
 	if a.closed {
 		q := d.here.Questions[0]
 		if !d.verbatim {
-			q.Text = strings.Join(markdown.Lines(markdown.Bare{}, strings.Split(q.Text, "\n")), "\n")
+			q.Text = strings.Join(cells.MarkdownLines(cells.Bare{}, strings.Split(q.Text, "\n")), "\n")
 		}
 		index, o, err = r.Choose(ctx, q)
 		return o, index, deliver, err
@@ -359,16 +379,26 @@ func (p *plain) resolve(ctx context.Context, a *waiting, d description) (o conve
 }
 
 // answers is the input for questions.
-func (p *plain) answers() *answers {
+func (p *plain) answers(scripted bool) *answers {
 	r := &answers{s: p.in}
 	if p.typed {
-		r.early = func(text string) {
-			if text = clean.Line(text); text != "" {
-				_, _ = fmt.Fprintf(p.o.Out, "Typed before the question appeared, so not taken as its answer: %s\n> ", text)
+		r.early = func(why, text string) {
+			if text = lineask.Told(text, r.secret); text != "" || why == tty.CutText {
+				_, _ = fmt.Fprintf(p.o.Out, "%s%s\n> ", why, text)
 			}
 		}
-	} else { // nobody else shows what was answered
-		r.took = func(text string) { _, _ = fmt.Fprintln(p.o.Out, clean.Line(text)) }
+		r.rest = func() bool { return tty.DropUnread(p.o.In) }
+		return r
+	}
+	r.took = func(text string) { _, _ = fmt.Fprintln(p.o.Out, clean.Line(text)) } // nobody else shows it
+	if !scripted {
+		p.kept = make(chan string, maxAhead)
+		r.piped, r.early = true, func(_, text string) {
+			select {
+			case p.kept <- text:
+			case <-p.ctx.Done():
+			}
+		}
 	}
 	return r
 }

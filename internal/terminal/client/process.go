@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/acp-bridge/acp-bridge/internal/child"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // lastLines is how much of what an agent said on its standard error is shown
@@ -17,7 +17,7 @@ const lastLines = 10
 // shown on Options.Err, and the error says how it ended. What it says when the
 // client leaves it is nobody's business.
 func RunAgent(ctx context.Context, argv []string, o Options) error {
-	p, err := child.Start(child.Options{Args: argv, Dir: o.Dir})
+	p, err := proc.Start(proc.Options{Args: argv, Dir: o.Dir})
 	if err != nil {
 		return fmt.Errorf("the agent could not be started: %w", err)
 	}

@@ -3,7 +3,7 @@ package client
 import (
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/internal/terminal/edit"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
@@ -15,13 +15,13 @@ const promptMark = "> "
 
 // prompt is where the user types.
 type prompt struct {
-	field   edit.Field
+	field   picker.Field
 	history []string
 	at      int    // in history; its length while something new is typed
 	draft   string // what was typed before history was looked at
 }
 
-func newPrompt() *prompt { return &prompt{field: edit.Field{Lines: true}} }
+func newPrompt() *prompt { return &prompt{field: picker.Field{Lines: true}} }
 
 func (p *prompt) empty() bool { return p.field.Empty() }
 

@@ -1,10 +1,16 @@
 package client
 
 import (
+	"context"
+	"io"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
@@ -36,4 +42,60 @@ func TestPromptHistory(t *testing.T) {
 	require.Equal(t, "two\nlines", press("up"), "to its first line")
 	require.Equal(t, "one", press("up", "up"))
 	require.Equal(t, "draft", press("down", "down", "down"))
+}
+
+// A long name does not run into what it does, and the keys come last: a list of
+// commands can be longer than the screen.
+func TestHelp(t *testing.T) {
+	text := helpText([]command{{name: "output-style", description: "List styles"}, {name: strings.Repeat("x", 30), description: "Long"}})
+	lines := strings.Split(text, "\n")
+	require.Equal(t, "/output-style           List styles", lines[0])
+	require.Equal(t, "/"+strings.Repeat("x", 30)+"  Long", lines[1])
+	require.Contains(t, lines[len(lines)-1], "while the agent works")
+}
+
+// What a person has typed before a question was asked, or can have been read, is
+// not its answer; what a script holds is.
+func TestRule3TypedBeforeTheQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, typed := io.Pipe()
+		ctx, stop := context.WithCancel(t.Context())
+		var early []string
+		r := &answers{s: newSource(ctx, in, false), early: func(_, text string) { early = append(early, text) }}
+		_, err := io.WriteString(typed, "1\nyes\n")
+		require.NoError(t, err)
+		synctest.Wait()
+		time.Sleep(time.Second)
+		r.ask(ctx)
+		go func() {
+			time.Sleep(100 * time.Millisecond) // nobody has read it by then
+			_, _ = io.WriteString(typed, "no\n")
+			time.Sleep(time.Second)
+			_, _ = io.WriteString(typed, "three\nlines\npasted\n")
+			time.Sleep(time.Second)
+			_, _ = io.WriteString(typed, "2\n")
+		}()
+		buf := make([]byte, 10)
+		n, err := r.Read(buf)
+		require.NoError(t, err)
+		require.Equal(t, "2\n", string(buf[:n]))
+		require.Equal(t, []string{"1", "yes", "no", "three", "lines", "pasted"}, early)
+		stop()
+		require.NoError(t, typed.Close())
+		synctest.Wait()
+	})
+	var shown []string
+	r := &answers{s: newSource(t.Context(), strings.NewReader("1\n2\n"), true), took: func(text string) { shown = append(shown, text) }}
+	r.ask(t.Context())
+	buf := make([]byte, 10)
+	n, err := r.Read(buf)
+	require.NoError(t, err)
+	require.Equal(t, "1\n", string(buf[:n]), "a script is read line by line")
+	r.secret = true
+	n, err = r.Read(buf)
+	require.NoError(t, err)
+	require.Equal(t, "2\n", string(buf[:n]))
+	_, err = r.Read(buf)
+	require.ErrorIs(t, err, io.EOF)
+	require.Equal(t, []string{"1", lineask.NotShown}, shown, "what nobody else shows, but for a secret")
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,8 +23,8 @@ type request struct {
 	// options are all there is to answer.
 	call   convert.Call
 	closed bool
-	// secret says that the answer must not be kept.
-	secret bool
+	// secret says, by question, that the answer must not be kept.
+	secret []bool
 	// reasons are the positions of options that a reason can be added to.
 	reasons []int
 	// permission says that it is for a tool call: what that is may change, so it is
@@ -56,7 +57,11 @@ func parseForm(params json.RawMessage) (*request, error) {
 		return nil, invalid("%v", err)
 	}
 	closed := len(form.Questions) == 1 && form.Questions[0].Closed && !form.Questions[0].MultiSelect
-	return &request{call: form.Call, closed: closed, secret: form.Secret(), reply: func(o convert.Outcome, _ int) (any, error) {
+	secret := make([]bool, len(form.Questions))
+	for i, shown := range form.Shown(slices.Repeat([]convert.Answer{{Text: "typed"}}, len(secret))) {
+		secret[i] = shown.Text != "typed"
+	}
+	return &request{call: form.Call, closed: closed, secret: secret, reply: func(o convert.Outcome, _ int) (any, error) {
 		return form.Reply(o)
 	}}, nil
 }
@@ -109,8 +114,8 @@ func (o option) rejects() bool { return strings.HasPrefix(o.kind, "reject") }
 func parseQuestion(p gjson.Result, options []option) *request {
 	t := p.Get("toolCall")
 	q := convert.Question{
-		Header:      firstOf(t.Get("rawInput.header").Str, t.Get("title").Str),
-		Text:        firstOf(t.Get("rawInput.question").Str, contentText(t.Get("content.0.content")), t.Get("title").Str),
+		Header:      cmp.Or(t.Get("rawInput.header").Str, t.Get("title").Str),
+		Text:        cmp.Or(t.Get("rawInput.question").Str, contentText(t.Get("content.0.content")), t.Get("title").Str),
 		MultiSelect: p.Get("_meta.claudeCode.multiSelect").Bool(),
 	}
 	other := slices.ContainsFunc(options, func(o option) bool { return o.id == ask.OtherID })
@@ -130,7 +135,7 @@ func (o option) split() convert.Option {
 	if rest, ok := strings.CutPrefix(o.name, label+" - "); ok && label != "" {
 		return convert.Option{Label: label, Description: rest}
 	}
-	return convert.Option{Label: firstOf(o.name, o.id)}
+	return convert.Option{Label: cmp.Or(o.name, o.id)}
 }
 
 // questionReply is the reply to a question, with what a plain reply cannot say

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func (l *link) choose(ctx context.Context, sessions []acp.SessionInfo) (acp.Sess
 		if s.Title != nil {
 			title = clean.Line(*s.Title)
 		}
-		q.Options = append(q.Options, convert.Option{Label: firstOf(title, string(s.SessionId)), Description: since(s.UpdatedAt, time.Now())})
+		q.Options = append(q.Options, convert.Option{Label: cmp.Or(title, string(s.SessionId)), Description: since(s.UpdatedAt, time.Now())})
 	}
 	a := newWaiting(ctx, &request{
 		call: convert.Call{Questions: []convert.Question{q}}, closed: true,

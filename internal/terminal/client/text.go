@@ -1,13 +1,14 @@
 package client
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/markdown"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 )
 
 // maxPartial bounds the line that is kept until it ends. A longer one is
@@ -21,7 +22,7 @@ type text struct {
 	partial string
 	started bool // a line that is not blank was written
 	blank   bool // a blank line waits for another that is not
-	marks   markdown.Reader
+	marks   cells.Markdown
 }
 
 // chunk takes a piece of a message or thought.
@@ -59,7 +60,7 @@ func contentText(c gjson.Result) string {
 	case "text":
 		return c.Get("text").Str
 	case "resource_link":
-		return "[" + clean.Line(firstOf(c.Get("title").Str, c.Get("name").Str)+" "+c.Get("uri").Str) + "]"
+		return "[" + clean.Line(cmp.Or(c.Get("title").Str, c.Get("name").Str)+" "+c.Get("uri").Str) + "]"
 	case "resource":
 		return "[" + clean.Line(c.Get("resource.uri").Str) + "]"
 	case "":
@@ -67,15 +68,6 @@ func contentText(c gjson.Result) string {
 	default:
 		return "[" + clean.Line(kind+" "+c.Get("mimeType").Str) + "]"
 	}
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // textLine finishes a line of text.
@@ -102,7 +94,7 @@ func (s *screen) startRow() {
 }
 
 // textRows is a line of text as it is shown. A fence of Markdown is not.
-func (s *screen) textRows(m *markdown.Reader, line string) []string {
+func (s *screen) textRows(m *cells.Markdown, line string) []string {
 	switch {
 	case s.text.block == blockThought:
 		return s.each(s.wrap("· "+line), s.faint)

@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -21,12 +20,12 @@ import (
 type told struct {
 	dir string
 
-	mu            sync.Mutex
+	mu            sync.Mutex // only step takes it
 	name, version string
 	takesNotes    bool                      // the agent reads what is written beside an answer
 	sessions      map[string]*toldSession   // by their ids
 	open          map[*about.Asked]*waiting // requests for permission
-	minted        map[string]int            // names, by the agent's
+	ids           map[string]bool           // of the agent, that something was asked under
 }
 
 // toldSession is what the agent has shown in a session.
@@ -40,7 +39,14 @@ type toldSession struct {
 const maxTold = 100
 
 func newTold(dir string) *told {
-	return &told{dir: dir, sessions: map[string]*toldSession{}, open: map[*about.Asked]*waiting{}, minted: map[string]int{}}
+	return &told{dir: dir, sessions: map[string]*toldSession{}, open: map[*about.Asked]*waiting{}, ids: map[string]bool{}}
+}
+
+// step has what is told for one function at a time.
+func (t *told) step(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f()
 }
 
 // in is what is known of a session.
@@ -58,9 +64,7 @@ func (t *told) in(session string) *toldSession {
 
 // prompt takes what the user writes.
 func (t *told) prompt(session, words string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.in(session).words.Prompt(words)
+	t.step(func() { t.in(session).words.Prompt(words) })
 }
 
 // agent takes what the agent says of itself.
@@ -68,10 +72,10 @@ func (t *told) agent(info *acp.Implementation) {
 	if info == nil {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.name, t.version = titleOf(info), clean.Line(info.Version)
-	t.takesNotes = info.Name == "acp-bridge" // no other does
+	t.step(func() {
+		t.name, t.version = titleOf(info), clean.Line(info.Version)
+		t.takesNotes = info.Name == "acp-bridge" // no other does
+	})
 }
 
 // titleOf is what an agent calls itself.
@@ -84,46 +88,46 @@ func titleOf(info *acp.Implementation) string {
 
 // update takes what the agent shows.
 func (t *told) update(session string, u gjson.Result) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch words := &t.in(session).words; u.Get("sessionUpdate").Str {
-	case "agent_message_chunk":
-		words.Say(u.Get("content.text").Str)
-	case "user_message_chunk":
-		words.Prompt(u.Get("content.text").Str)
-	case "session_info_update":
-		if title := u.Get("title").Str; title != "" {
-			words.Name(title)
+	t.step(func() {
+		switch s := t.in(session); u.Get("sessionUpdate").Str {
+		case "agent_message_chunk":
+			s.words.Say(u.Get("content.text").Str)
+		case "user_message_chunk":
+			s.words.Prompt(u.Get("content.text").Str)
+		case "session_info_update":
+			if title := u.Get("title").Str; title != "" {
+				s.words.Name(title)
+			}
+		case "tool_call", "tool_call_update":
+			for _, asked := range s.shapes.Saw(u) { // it is for something else now
+				t.describe(t.open[asked])
+			}
 		}
-	case "tool_call", "tool_call_update":
-		for _, asked := range t.in(session).shapes.Saw(u) { // it is for something else now
-			t.describe(t.open[asked])
-		}
-	}
+	})
 }
 
 // asked takes a request of the agent, until [told.ended].
 func (t *told) asked(a *waiting, params gjson.Result) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	a.session = params.Get("sessionId").Str
-	if a.permission {
-		a.asked = t.in(a.session).shapes.Ask(params)
-		t.open[a.asked] = a
-		if !t.takesNotes {
-			a.reasons = nil
+	t.step(func() {
+		a.session = params.Get("sessionId").Str
+		if a.permission {
+			a.asked = t.in(a.session).shapes.Ask(params)
+			t.open[a.asked] = a
+			if !t.takesNotes {
+				a.reasons = nil
+			}
 		}
-	}
-	t.describe(a)
+		t.describe(a)
+	})
 }
 
 func (t *told) ended(a *waiting) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if a.asked != nil {
-		a.asked.Over()
-		delete(t.open, a.asked)
-	}
+	t.step(func() {
+		if a.asked != nil {
+			a.asked.Over()
+			delete(t.open, a.asked)
+		}
+	})
 }
 
 // description is a request as it is now.
@@ -162,7 +166,7 @@ func (t *told) describe(a *waiting) {
 	if over := a.description.over; over != nil {
 		close(over)
 	}
-	d := description{here: a.call, over: make(chan struct{}), elsewhere: !a.secret}
+	d := description{here: a.call, over: make(chan struct{}), elsewhere: !slices.Contains(a.secret, true)}
 	d.here.Questions = slices.Clone(a.call.Questions)
 	d.here.Questions[0].Closed = a.closed || a.call.Questions[0].Closed
 	fits := func(answers []convert.Answer) error {
@@ -179,14 +183,18 @@ func (t *told) describe(a *waiting) {
 		d.Kind = desk.Permission
 	}
 	d.Call = d.here
-	d.Call.ID = t.mint(a.call.ID)
+	if t.ids[d.Call.ID] { // it was another's before: the desk's name is its own
+		d.Call.ID = ""
+	}
+	t.ids[a.call.ID] = true
 	if a.permission {
 		var r acp.RequestPermissionRequest
 		if r, d.elsewhere = a.asked.Request(); d.elsewhere {
 			c := about.PermissionCall(r)
 			d.Call.Questions, d.Call.Input = c.Questions, c.Input
-			d.About.Tool, fits = about.ToolOf(r), about.OneOption(r)
+			d.About.Tool = about.ToolOf(r)
 			d.About.Text, d.About.NoReason = about.TextOf(r), !t.takesNotes
+			fits = d.About.Check(c.Questions[0].Options)
 		}
 	}
 	d.Check = func(answers []convert.Answer) error {
@@ -198,21 +206,10 @@ func (t *told) describe(a *waiting) {
 	a.description = d
 }
 
-// mint is a name that nothing had before: an agent may ask for several things under
-// one id, and for another one than before.
-func (t *told) mint(id string) string {
-	t.minted[id]++
-	if n := t.minted[id]; n > 1 || id == "" {
-		return fmt.Sprintf("%s:%d", cmp.Or(id, "form"), n)
-	}
-	return id
-}
-
 // described is the description of a request as it is now.
-func (t *told) described(a *waiting) description {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return a.description
+func (t *told) described(a *waiting) (d description) {
+	t.step(func() { d = a.description })
+	return d
 }
 
 // describing is a context for asking the user of this program, in which the request
@@ -239,8 +236,7 @@ func (d *description) describing(ctx context.Context) (context.Context, context.
 }
 
 // greeted is the agent's name and version.
-func (t *told) greeted() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return firstOf(strings.TrimSpace(t.name+" "+t.version), "the agent")
+func (t *told) greeted() (who string) {
+	t.step(func() { who = strings.TrimSpace(t.name + " " + t.version) })
+	return cmp.Or(who, "the agent")
 }

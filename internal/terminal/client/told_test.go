@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -231,7 +232,7 @@ func TestAskedHereOnly(t *testing.T) {
 			acp.ClientMethodSessionRequestPermission, barePermission, "3. Reject", "3", `{"outcome":{"outcome":"selected","optionId":"no"}}`},
 		"a picture": {`{"sessionUpdate":"tool_call","toolCallId":"t","title":"look","content":[{"type":"content","content":{"type":"image","data":"","mimeType":"image/png"}}]}`,
 			acp.ClientMethodSessionRequestPermission, barePermission, "3. Reject", "3", `{"outcome":{"outcome":"selected","optionId":"no"}}`},
-		"a secret": {"", acp.ClientMethodElicitationCreate, secret, "Log in", "hunter22\r", `{"action":"accept","content":{"password":"hunter22"}}`},
+		"a secret": {"", acp.ClientMethodElicitationCreate, secret, "Log in", "hunter22 \r", `{"action":"accept","content":{"password":"hunter22"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, d, entries := atADesk(t, "bot")
@@ -240,10 +241,15 @@ func TestAskedHereOnly(t *testing.T) {
 			}
 			reply := w.asks(t.Context(), c.method, c.params)
 			w.sees(c.shown)
-			require.JSONEq(t, c.reply, w.insists(c.keys, reply))
+			keys := strings.Split(c.keys, " ")
+			w.presses(keys[:len(keys)-1]...)
+			require.JSONEq(t, c.reply, w.insists(keys[len(keys)-1], reply))
 			require.Empty(t, d.List())
 			require.Empty(t, entries)
 			w.quits()
+			w.mu.Lock()
+			require.NotContains(t, w.out.String(), "hunter22", "neither on the screen nor in what stays")
+			w.mu.Unlock()
 		})
 	}
 }

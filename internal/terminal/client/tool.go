@@ -6,7 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
 // How much of a tool call's content is shown.
@@ -147,5 +147,5 @@ func head(lines []string, n int) []string {
 	if len(lines) <= n+1 { // the line that says so can as well be the last one
 		return lines
 	}
-	return append(lines[:n:n], "… "+wording.Counted(len(lines)-n, "more line", "more lines"))
+	return append(lines[:n:n], "… "+lineask.Counted(len(lines)-n, "more line", "more lines"))
 }

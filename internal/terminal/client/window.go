@@ -10,7 +10,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/pager"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
@@ -44,11 +43,12 @@ type window struct {
 	eager     bool         // the prompt is sent when the session is there
 	hint      string       // about the last key
 	commands  []command    // the agent's
-	pager     *pager.Pager // shown in place of the rest
+	pager     *cells.Pager // shown in place of the rest
 	asks      []*waiting   // the first is in the picker
 	picker    *picker.Picker
 	shown     description // what is in the picker
 	withdrawn time.Time   // when the question in the picker was
+	answered  time.Time   // when the last one was
 	ctrlC     time.Time   // when it cancelled a turn
 
 	height     int
@@ -100,8 +100,8 @@ func (w *window) run(t *tty.Term) {
 		}
 		w.openPicker()
 		t.Draw(w.view())
-		if w.picker != nil && w.pager == nil {
-			w.picker.Drawn(w.now())
+		if w.picker != nil && w.pager == nil && w.picker.Drawn(w.now()) {
+			t.Watch()
 		}
 		if tick == nil && w.spins() {
 			tick = time.After(spinTime)
@@ -174,7 +174,7 @@ func (w *window) dismiss() {
 		a.dismiss()
 	}
 	if w.picker != nil {
-		w.picker.Update(tty.End{})
+		w.picker.Update(tty.End{Typed: true})
 		w.screen.add(blockNote, w.picker.Record()...)
 	}
 	w.asks, w.picker = nil, nil

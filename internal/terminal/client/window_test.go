@@ -172,6 +172,14 @@ func (w *window) prompted() *prompt {
 	return await(w.t, w.prompts)
 }
 
+// openWorking opens a window whose agent has a prompt.
+func openWorking(t *testing.T) (*window, *prompt) {
+	t.Helper()
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	return w, w.prompted()
+}
+
 func await[T any](t *testing.T, c <-chan T) (v T) {
 	t.Helper()
 	select {
@@ -201,6 +209,24 @@ func (w *window) insists(key string, reply <-chan string) string {
 // rests is a person's time before keys are meant for what is seen.
 func (w *window) rests() { time.Sleep(3 * seen.Hands) }
 
+// presses rests, and then presses keys as fingers do, each when the one before has had
+// its effect. What is one piece is pasted.
+func (w *window) presses(pieces ...string) {
+	w.t.Helper()
+	w.rests()
+	for _, keys := range pieces {
+		w.mu.Lock()
+		changed := w.changed
+		w.mu.Unlock()
+		w.types(keys)
+		select {
+		case <-changed:
+		case <-time.After(2 * seen.Hands): // it has none
+		}
+		time.Sleep(8 * seen.Burst)
+	}
+}
+
 // leaves with Ctrl+D. A key right after a question was withdrawn was meant for
 // that.
 func (w *window) leaves() error {
@@ -225,9 +251,7 @@ const (
 
 func TestWindowPermission(t *testing.T) {
 	t.Parallel()
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	p := w.prompted()
+	w, p := openWorking(t)
 	first := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
 	w.sees("make test")
 	w.sees("2. Reject")
@@ -245,84 +269,72 @@ func TestWindowPermission(t *testing.T) {
 func TestWindowPermissionShowsAll(t *testing.T) {
 	t.Parallel()
 	command := "set -e\\n" + strings.Repeat("echo step\\n", 25) + "rm -rf ~/"
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	w.prompted()
+	w, _ := openWorking(t)
 	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.Replace(permission, `"make test"`,
 		`"Run it","content":[{"type":"content","content":{"type":"text","text":"`+command+`"}}]`, 1))
 	w.sees("set -e")
 	w.sees("more lines: v shows all")
 	w.sees("rm -rf ~/")
 	w.sees("2. Reject")
-	w.rests()
-	w.types("v\x1b[F") // End
+	w.presses("v", "\x1b[F") // End
 	w.sees("of 28")
-	w.types("\x0f") // Ctrl+O
+	w.presses("\x0f") // Ctrl+O
 	w.sees("2. Reject")
-	w.types("2")
+	w.presses("2")
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, reply))
-	w.types("\x03\x03")
-	require.NoError(t, await(t, w.done))
+	w.quits()
 }
 
 // A reason goes with a no, and with nothing else, to an agent that reads it.
 func TestWindowRejectsWithAReason(t *testing.T) {
 	t.Parallel()
 	for keys, want := range map[string]string{
-		"\x1b[Bnuse make check\r\r":       `{"outcome":{"outcome":"selected","optionId":"no","_meta":{"customText":"use make check"}}}`,
-		"\x1b[Bnuse make check\r\x1b[A\r": `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
-		"n1":                              `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
+		"\x1b[B n use_make_check \r \r":        `{"outcome":{"outcome":"selected","optionId":"no","_meta":{"customText":"use_make_check"}}}`,
+		"\x1b[B n use_make_check \r \x1b[A \r": `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
+		"n 1":                                  `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
 	} {
 		w, _, _ := atADesk(t, "acp-bridge")
 		reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
 		w.sees("2. Reject")
-		require.JSONEq(t, want, w.insists(keys, reply), "%q", keys)
-		w.types("\x03\x03")
-		require.NoError(t, await(t, w.done))
+		w.presses(strings.Split(keys, " ")...)
+		require.JSONEq(t, want, await(t, reply), "%q", keys)
+		w.quits()
 	}
 }
 
 // An answer that does not fit its field is asked for again.
 func TestWindowAsksAgain(t *testing.T) {
 	t.Parallel()
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	w.prompted()
+	w, _ := openWorking(t)
 	reply := w.asks(t.Context(), acp.ClientMethodElicitationCreate, form)
 	w.sees("How many?")
-	w.rests()
-	w.types("many\r")
+	w.presses("many", "\r")
 	w.sees(`✗ question 1: the answer does not fit: expected a whole number, got "many"`)
-	w.sees("many")          // it is there to be changed
-	w.types("\x15" + "3\r") // Ctrl+U
+	w.sees("many")               // it is there to be changed
+	w.presses("\x15", "3", "\r") // Ctrl+U
 	require.JSONEq(t, `{"action":"accept","content":{"n":3}}`, await(t, reply))
-	w.types("\x03\x03")
-	require.NoError(t, await(t, w.done))
+	w.quits()
 }
 
 func TestWindowKeepsWhatFits(t *testing.T) {
 	t.Parallel()
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	w.prompted()
+	w, _ := openWorking(t)
 	reply := w.asks(t.Context(), acp.ClientMethodElicitationCreate, twoFields)
 	w.sees("Your name?")
-	w.rests()
-	w.types("Ann\r")
+	w.presses("Ann", "\r")
 	w.sees("How old?")
-	w.types("old\r")
+	w.presses("old", "\r")
 	w.sees("Review")
-	w.types("\r")
+	w.presses("\r")
 	w.sees(`expected a whole number, got "old"`)
 	w.sees("Review")
 	w.types("\x1b[Z") // Shift+Tab, to the age
 	w.sees("How old?")
-	w.types("\x15" + "41\r")
+	w.presses("\x15", "41", "\r")
 	w.sees("Review")
-	w.types("\r")
+	w.presses("\r")
 	require.JSONEq(t, `{"action":"accept","content":{"name":"Ann","age":41}}`, await(t, reply), "what fits is not asked for again")
-	w.types("\x03\x03")
-	require.NoError(t, await(t, w.done))
+	w.quits()
 }
 
 const twoFields = `{"sessionId":"s","mode":"form","message":"Who?","requestedSchema":{"type":"object",
@@ -331,9 +343,7 @@ const twoFields = `{"sessionId":"s","mode":"form","message":"Who?","requestedSch
 // $/cancel_request closes the picker; what is typed then is a prompt again.
 func TestWindowWithdrawn(t *testing.T) {
 	t.Parallel()
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	p := w.prompted()
+	w, p := openWorking(t)
 	ctx, withdraw := context.WithCancel(t.Context())
 	reply := w.asks(ctx, acp.ClientMethodSessionRequestPermission, permission)
 	w.sees("2. Reject")
@@ -348,9 +358,7 @@ func TestWindowWithdrawn(t *testing.T) {
 // A key that was meant for a question that is gone does not answer the one that
 // takes its place, however long the user had not typed before.
 func TestWindowNextAfterWithdrawn(t *testing.T) {
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	w.prompted()
+	w, _ := openWorking(t)
 	ctx, withdraw := context.WithCancel(t.Context())
 	w.asks(ctx, acp.ClientMethodSessionRequestPermission, permission)
 	w.sees("2. Reject")
@@ -368,9 +376,7 @@ func TestWindowNextAfterWithdrawn(t *testing.T) {
 // Ctrl+C answers what is open, and tells the agent; a second one does not wait
 // for it.
 func TestWindowCtrlC(t *testing.T) {
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	w.prompted()
+	w, _ := openWorking(t)
 	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
 	w.sees("2. Reject")
 	w.types("\x03")
@@ -395,9 +401,7 @@ func TestRule3WindowKeyAtOnce(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %q", name, key), func(t *testing.T) {
 				t.Parallel()
 				for kept := false; !kept; {
-					w := openWindow(t, client.Options{})
-					w.sees(">")
-					w.prompted()
+					w, _ := openWorking(t)
 					w.sees("Working")
 					before(w)
 					began := time.Now()
@@ -408,8 +412,7 @@ func TestRule3WindowKeyAtOnce(t *testing.T) {
 					if kept = strings.Contains(said, "no"); !kept {
 						require.GreaterOrEqual(t, time.Since(began), seen.Hands, "%s, by a key that was meant for something else", said)
 					}
-					w.types("\x03\x03")
-					require.NoError(t, await(t, w.done))
+					w.quits()
 				}
 			})
 		}
@@ -417,9 +420,7 @@ func TestRule3WindowKeyAtOnce(t *testing.T) {
 }
 
 func TestWindowErrors(t *testing.T) {
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	p := w.prompted()
+	w, p := openWorking(t)
 	p.answer <- &acp.RequestError{Code: -32000, Message: "Authentication required"}
 	w.sees("✗ the agent needs a login: Authentication required")
 	p = w.prompted()
@@ -441,9 +442,7 @@ func (w *window) updatesIn(session string, updates ...string) {
 // A tool call of another session is another one, whatever its id.
 func TestWindowPermissionOfASubAgent(t *testing.T) {
 	t.Parallel()
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	w.prompted()
+	w, _ := openWorking(t)
 	w.updatesIn("sub", `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Clean up","rawInput":{"command":"rm -rf ~"}}`)
 	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`)
 	sub := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.Replace(barePermission, `"s"`, `"sub"`, 1))
@@ -454,16 +453,13 @@ func TestWindowPermissionOfASubAgent(t *testing.T) {
 	w.sees("ls")
 	w.sees("3. Reject")
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("3", own))
-	w.types("\x03\x03")
-	require.NoError(t, await(t, w.done))
+	w.quits()
 }
 
 // What is asked for may change while it is in front of the user, who sees that first.
 func TestWindowPermissionChanges(t *testing.T) {
 	t.Parallel()
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	w.prompted()
+	w, _ := openWorking(t)
 	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`)
 	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.Replace(barePermission, `"t"}`, `"t","title":"ls"}`, 1))
 	w.sees("3. Reject")
@@ -472,16 +468,13 @@ func TestWindowPermissionChanges(t *testing.T) {
 	w.sees("Clean up")
 	w.sees("command: rm -rf ~")
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"yes"}}`, w.insists("\r", reply))
-	w.types("\x03\x03")
-	require.NoError(t, await(t, w.done))
+	w.quits()
 }
 
 // An id is free again when its tool call has ended.
 func TestWindowPermissionUnderAnOldID(t *testing.T) {
 	t.Parallel()
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	w.prompted()
+	w, _ := openWorking(t)
 	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`,
 		`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}`,
 		`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Clean up","rawInput":{"command":"rm -rf ~"}}`)
@@ -490,15 +483,12 @@ func TestWindowPermissionUnderAnOldID(t *testing.T) {
 	w.sees("command: rm -rf ~")
 	w.sees("3. Reject")
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("3", reply))
-	w.types("\x03\x03")
-	require.NoError(t, await(t, w.done))
+	w.quits()
 }
 
 // What the agent does is seen while it does it.
 func TestWindowShowsWork(t *testing.T) {
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	p := w.prompted()
+	w, p := openWorking(t)
 	w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I will"}}`)
 	w.sees("I will")
 	w.sees("Working: Ctrl+C cancels")
@@ -611,8 +601,7 @@ func TestWindowOutputs(t *testing.T) {
 	w.types("q")
 	w.sees("2. Reject")
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("2", reply))
-	w.types("\x03\x03")
-	require.NoError(t, await(t, w.done))
+	w.quits()
 }
 
 // A session is chosen from a list, told again, and goes on; its prompts can be
@@ -649,8 +638,7 @@ func TestWindowResumes(t *testing.T) {
 	w.sees("bot 7")
 	w.types("\x1b[A\r")
 	require.Equal(t, "what I said", await(t, w.prompts).words)
-	w.types("\x03\x03")
-	require.NoError(t, await(t, w.done))
+	w.quits()
 
 	w = openWith(t, client.Options{Resume: true}, agent)
 	w.sees("Which session")

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -8,6 +10,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
 // wireWidth is how much of a message is shown where there is no width.
@@ -16,16 +19,27 @@ const wireWidth = 160
 // wire shows the lines of a connection to people. It remembers requests, so
 // that a reply can be named by what it replies to.
 type wire struct {
-	full    bool
-	methods map[string]string // by who asked and the request's id
+	full bool
+	open map[string]wireRequest // by who asked and the request's id
+}
+
+type wireRequest struct {
+	method string
+	secret bool // the reply holds what nobody else may see
+}
+
+// asksSecret reports whether the reply to a request must not be kept.
+func asksSecret(method string, params gjson.Result) bool {
+	r, err := parseRequest(method, json.RawMessage(params.Raw))
+	return err == nil && (slices.Contains(r.secret, true) || slices.ContainsFunc(r.call.Questions, lineask.Secret))
 }
 
 // lines is a line of the connection as it is shown: in short, or with all that it
 // holds below.
 func (w *wire) lines(dir ndjson.Direction, raw string, width int) []string {
-	short := w.line(dir, raw, width)
+	short, secret := w.line(dir, raw, width)
 	m := gjson.Parse(raw)
-	if !w.full || !m.IsObject() {
+	if !w.full || !m.IsObject() || secret {
 		return []string{short}
 	}
 	head, _, _ := strings.Cut(short, " {")
@@ -43,8 +57,8 @@ func (w *wire) lines(dir ndjson.Direction, raw string, width int) []string {
 
 // line is a line of the connection in short: an arrow, → to the agent and ←
 // from it, the request's id if it has one, the method, and as much of the rest
-// as fits.
-func (w *wire) line(dir ndjson.Direction, raw string, width int) string {
+// as fits. Of a secret it shows nothing.
+func (w *wire) line(dir ndjson.Direction, raw string, width int) (short string, secret bool) {
 	arrow, other := "→", "←"
 	if dir == ndjson.In {
 		arrow, other = other, arrow
@@ -56,20 +70,23 @@ func (w *wire) line(dir ndjson.Direction, raw string, width int) string {
 	case !m.IsObject():
 		parts = append(parts, raw)
 	case method != "" && m.Get("id").Exists():
-		if w.methods == nil {
-			w.methods = map[string]string{}
+		if w.open == nil {
+			w.open = map[string]wireRequest{}
 		}
-		w.methods[arrow+id] = method
+		w.open[arrow+id] = wireRequest{method, asksSecret(method, m.Get("params"))}
 		parts = append(parts, "#"+id, method, m.Get("params").Raw)
 	case method == "session/update":
 		parts = append(parts, method, m.Get("params.update").Raw)
 	case method != "":
 		parts = append(parts, method, m.Get("params").Raw)
 	default:
-		parts = append(parts, "#"+id, w.methods[other+id])
-		delete(w.methods, other+id)
+		request := w.open[other+id]
+		delete(w.open, other+id)
+		parts, secret = append(parts, "#"+id, request.method), request.secret
 		if e := m.Get("error"); e.Exists() {
 			parts = append(parts, "error", e.Raw)
+		} else if secret {
+			parts = append(parts, "result", lineask.NotShown)
 		} else {
 			parts = append(parts, "result", m.Get("result").Raw)
 		}
@@ -82,7 +99,7 @@ func (w *wire) line(dir ndjson.Direction, raw string, width int) string {
 		line = line[:most]
 	}
 	// Escapes of JSON are text here: what they stand for never comes out.
-	return cells.Cut(clean.Line(line), width)
+	return cells.Cut(clean.Line(line), width), secret
 }
 
 // Trace adds lines of the wire between the others.

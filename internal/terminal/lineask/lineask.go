@@ -1,5 +1,6 @@
 // Package lineask asks questions in lines: for screen readers, streams and
-// trials. Whoever uses it brings the lines, and says what their end means.
+// trials. Whoever uses it brings the lines, and says what their end means. What the
+// picker says alike is here, too.
 package lineask
 
 import (
@@ -9,9 +10,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/markdown"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 )
 
 // Asker asks questions one after the other.
@@ -65,7 +66,7 @@ func (a *Asker) question(questions []convert.Question, answers []convert.Answer,
 	q := questions[i]
 	a.print(a.screen(questions, i))
 	if a.changes {
-		a.print("Your answer was: " + said(answers[i]) + "\n")
+		a.print("Your answer was: " + said(q, answers[i]) + "\n")
 	}
 	doubt := ""
 	for {
@@ -114,8 +115,8 @@ func (a *Asker) take(q convert.Question, m convert.Meaning, i int) (answer conve
 	if m.Unclear != "" {
 		return answer, m.Unclear, nil
 	}
-	if n := utf8.RuneCountInString(m.Text); n > wording.LongAnswer {
-		reply, err := a.read(wording.Long(n) + " ")
+	if n := utf8.RuneCountInString(m.Text); n > LongAnswer {
+		reply, err := a.read(Long(n) + " ")
 		if err != nil {
 			return answer, "", err
 		}
@@ -137,19 +138,36 @@ func echo(q convert.Question, answer convert.Answer) string {
 	case len(q.Options) == 0:
 		return ""
 	case len(answer.Selected) == 0:
-		return "Your own words: " + said(answer) + "\n"
+		return "Your own words: " + said(q, answer) + "\n"
 	}
-	return "Your answer: " + said(answer) + "\n"
+	return "Your answer: " + said(q, answer) + "\n"
 }
 
-func said(answer convert.Answer) string {
+func said(q convert.Question, answer convert.Answer) string {
+	answer = ask.Kept(convert.Call{Questions: []convert.Question{q}}, []convert.Answer{answer})[0]
 	return clean.Truncate(clean.Line(convert.Join(answer.Items())), 200)
+}
+
+// NotShown stands for what was typed where a question asks for a secret.
+const NotShown = "(not shown)"
+
+// Secret reports whether a question asks for something that nobody else may see.
+func Secret(q convert.Question) bool {
+	return ask.Kept(convert.Call{Questions: []convert.Question{q}}, []convert.Answer{{Text: "typed"}})[0].Text != "typed"
+}
+
+// Told is a line that was typed as a person may be told of it.
+func Told(text string, secret bool) string {
+	if text = clean.Line(text); secret && text != "" {
+		return NotShown
+	}
+	return text
 }
 
 // cancel ends the asking, but asks before n answers are lost.
 func (a *Asker) cancel(n int) error {
 	if n > 0 && !a.EmptyCancels {
-		reply, err := a.read(wording.Discard(n) + " [y/N] ")
+		reply, err := a.read(Discard(n) + " [y/N] ")
 		if err == nil && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(reply)), "y") {
 			return nil
 		}
@@ -180,17 +198,17 @@ func (a *Asker) screen(questions []convert.Question, i int) string {
 	}
 	fmt.Fprintf(&b, "%s\n%s\n", head, strings.Join(a.text(q), "\n"))
 	for i, o := range q.Options {
-		fmt.Fprintf(&b, "%d. %s", i+1, wording.Label(o))
+		fmt.Fprintf(&b, "%d. %s", i+1, Label(o))
 		d := clean.Line(o.Description)
 		if !a.Verbatim {
-			d = markdown.Inline(markdown.Bare{}, d)
+			d = cells.MarkdownInline(cells.Bare{}, d)
 		}
 		if d != "" {
 			fmt.Fprintf(&b, ": %s", d)
 		}
 		b.WriteByte('\n')
 		if strings.TrimSpace(o.Preview) != "" {
-			for _, l := range wording.Paragraph(o.Preview) {
+			for _, l := range Paragraph(o.Preview) {
 				fmt.Fprintf(&b, "   | %s\n", l)
 			}
 		}
@@ -200,11 +218,11 @@ func (a *Asker) screen(questions []convert.Question, i int) string {
 
 // text is the question itself, without the signs of Markdown.
 func (a *Asker) text(q convert.Question) []string {
-	lines := wording.Paragraph(q.Text)
+	lines := Paragraph(q.Text)
 	if a.Verbatim {
 		return lines
 	}
-	return markdown.Lines(markdown.Bare{}, lines)
+	return cells.MarkdownLines(cells.Bare{}, lines)
 }
 
 // hint says how to answer: the words of [convert.ReadReply].

@@ -5,7 +5,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
 // freeBody draws the text of a question without options.
@@ -83,13 +83,13 @@ func (p *Picker) noteLines(s *sheet, w int) (lines []string) {
 		lines = append(lines, strings.Repeat(" ", indent+2)+p.style.Faint(cells.Cut(text, max(1, w-indent-2))))
 	}
 	if text := s.answer.Value(); text != "" && s.edit != editText && (s.ownWords || s.isOther(s.chosen)) {
-		show("Other: " + clean.Line(text))
+		show("Other: " + clean.Line(s.shown(text)))
 	}
 	if note := s.note.Value(); note != "" && s.edit != editNote {
-		show(s.noteTitle() + clean.Line(note))
+		show(s.noteTitle() + clean.Line(s.shown(note)))
 	}
 	if hidden := s.hiddenPicks(); hidden > 0 {
-		show(wording.Counted(hidden, "picked option does", "picked options do") + " not match the filter")
+		show(lineask.Counted(hidden, "picked option does", "picked options do") + " not match the filter")
 	}
 	return lines
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
 // footLines draws what can be done next: a question about the answers, or the
@@ -41,9 +41,9 @@ func (p *Picker) footLines(w int, d density) []string {
 
 func (p *Picker) overlayText() string {
 	if p.over == overlayDiscard {
-		return wording.Discard(p.answers()) + " [y/N]"
+		return lineask.Discard(p.answers()) + " [y/N]"
 	}
-	return wording.Long(p.sheet().answer.Length())
+	return lineask.Long(p.sheet().answer.Length())
 }
 
 // help lists the keys that work now, and those that are good to know.

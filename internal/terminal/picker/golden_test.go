@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"github.com/acp-bridge/acp-bridge/internal/terminal/pickertest"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata")
@@ -26,10 +26,10 @@ func TestGolden(t *testing.T) {
 			ar, err := txtar.ParseFile(file)
 			require.NoError(t, err)
 			if *update {
-				pickertest.Rewrite(t, ar)
+				ttytest.Rewrite(t, ar)
 				require.NoError(t, os.WriteFile(file, txtar.Format(ar), 0o644))
 			}
-			g := pickertest.Parse(t, ar)
+			g := ttytest.Parse(t, ar)
 			for _, size := range g.Sizes {
 				t.Run(size, func(t *testing.T) { g.View(t, size) })
 			}

@@ -1,6 +1,8 @@
 package picker
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,7 +23,9 @@ func guarded(withdrawn bool, keys ...any) int {
 	p.Guard(withdrawn)
 	p.Drawn(start)
 	for i := 0; i < len(keys); i += 2 {
-		p.Update(tty.Key{Name: keys[i+1].(string), At: start.Add(time.Duration(keys[i].(int)) * time.Millisecond)})
+		at := start.Add(time.Duration(keys[i].(int)) * time.Millisecond)
+		p.Update(tty.Key{Name: keys[i+1].(string), Since: at})
+		p.Drawn(at)
 	}
 	o, done := p.Done()
 	switch {
@@ -47,13 +51,13 @@ func TestGuardTyping(t *testing.T) {
 func TestRule3NotDrawn(t *testing.T) {
 	p := New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}, Options{})
 	p.Guard(false)
-	p.Update(tty.Key{Name: "enter", At: time.Unix(100, 0)})
+	p.Update(tty.Key{Name: "enter", Since: time.Unix(100, 0)})
 	p.Drawn(time.Unix(200, 0))
-	p.Update(tty.Key{Name: "enter", At: time.Unix(199, 0)}) // read before, handled now
+	p.Update(tty.Key{Name: "enter", Since: time.Unix(199, 0)}) // read before, handled now
 	_, done := p.Done()
 	require.False(t, done)
 	p.Drawn(time.Unix(300, 0)) // once more
-	p.Update(tty.Key{Name: "2", At: time.Unix(201, 0)})
+	p.Update(tty.Key{Name: "2", Since: time.Unix(201, 0)})
 	_, done = p.Done()
 	require.True(t, done)
 }
@@ -74,9 +78,75 @@ func TestGuardWithdrawn(t *testing.T) {
 	p := New(convert.Call{Questions: []convert.Question{{Text: "Q"}}}, Options{})
 	p.Guard(true)
 	p.Drawn(time.Unix(0, 0))
-	p.Update(tty.Paste{Text: "yes", At: time.Unix(5, 0)})
-	p.Update(tty.Key{Name: "y", Text: "y", At: time.Unix(6, 0)})
+	p.Update(tty.Paste{Text: "yes", Since: time.Unix(5, 0)})
+	p.Update(tty.Key{Name: "y", Text: "y", Since: time.Unix(6, 0)})
 	require.True(t, p.sheets[0].answer.Empty())
+}
+
+// play presses keys at a picker of two questions and the review, all drawn at once, and
+// says what was answered: the options, "…" while it is open, "-" after a cancel. A key
+// is the milliseconds after the one before and its name; a * makes it one of a burst.
+func play(t *testing.T, p *Picker, keys ...string) string {
+	t.Helper()
+	p.Guard(false)
+	now := time.Unix(0, 0)
+	p.Drawn(now)
+	for _, k := range keys {
+		after, name, _ := strings.Cut(k, " ")
+		ms, err := strconv.Atoi(after)
+		require.NoError(t, err)
+		now = now.Add(time.Duration(ms) * time.Millisecond)
+		name, burst := strings.CutPrefix(name, "*")
+		ev := tty.Key{Name: name, Since: now, Burst: burst}
+		if len(name) == 1 {
+			ev.Text = name
+		}
+		p.Update(ev)
+		p.Drawn(now)
+	}
+	o, done := p.Done()
+	switch {
+	case !done:
+		return "…"
+	case o.Status == convert.Cancelled:
+		return "-"
+	}
+	var said []string
+	for _, a := range o.Answers {
+		said = append(said, strings.Join(a.Items(), "+"))
+	}
+	return strings.Join(said, ",")
+}
+
+// Each question, the review and each overlay are drawn before a key counts there, and
+// the hands have rested.
+func TestRule3EveryShowing(t *testing.T) {
+	t.Parallel()
+	ab := []convert.Option{{Label: "A"}, {Label: "B"}}
+	two := convert.Call{Questions: []convert.Question{{Text: "1", Options: ab}, {Text: "2", Options: ab}}}
+	words := convert.Call{Questions: []convert.Question{{Text: "Why?"}}}
+	for name, tc := range map[string]struct {
+		call convert.Call
+		keys []string
+		want string
+	}{
+		"a person":                   {two, []string{"500 1", "500 2", "500 enter"}, "A,B"},
+		"three Enters, held":         {two, []string{"500 enter", "30 enter", "30 enter", "30 enter"}, "…"},
+		"three Enters in one piece":  {two, []string{"500 *enter", "0 *enter", "0 *enter"}, "…"},
+		"too soon at the review":     {two, []string{"500 1", "500 2", "100 enter"}, "…"},
+		"hands that never rest":      {two, []string{"500 1", "300 2", "300 2", "300 2"}, "…"},
+		"moving needs no rest":       {two, []string{"500 1", "100 tab", "100 left", "100 down", "300 enter", "500 enter"}, "A,B"},
+		"but what follows does":      {two, []string{"500 1", "100 down", "100 enter"}, "…"},
+		"escape at what came":        {two, []string{"500 1", "50 esc", "500 esc", "50 y"}, "…"},
+		"discard":                    {two, []string{"500 1", "500 esc", "500 y"}, "-"},
+		"out of the pager":           {two, []string{"500 v", "500 esc", "50 esc"}, "…"},
+		"pasted into a list":         {two, []string{"500 *1", "0 *.", "0 *enter", "0 *2", "0 *enter"}, "…"},
+		"a pasted cancel":            {two, []string{"500 *x", "0 *esc", "0 *ctrl+c"}, "…"},
+		"pasted lines where one may": {words, []string{"500 *a", "0 *enter", "0 *b", "0 *enter", "500 enter"}, "a\nb"},
+		"pasted before it was there": {words, []string{"50 *a", "0 *enter", "500 b", "100 enter"}, "b"},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, play(t, New(tc.call, Options{}), tc.keys...)) })
+	}
 }
 
 // A person knows when they saw a question, and what their hands did before: whatever
@@ -103,7 +173,10 @@ func TestPersonAtTheKeys(t *testing.T) {
 			name := rapid.SampledFrom([]string{"1", "2", "enter", "down", "x"}).Draw(t, "key")
 			rested = rested || !drawn.IsZero() && now.Sub(before) >= seen.Hands
 			before = now
-			p.Update(tty.Key{Name: name, At: now})
+			p.Update(tty.Key{Name: name, Since: now})
+			if !drawn.IsZero() {
+				p.Drawn(now)
+			}
 			_, done := p.Done()
 			if done && (!rested || !confirmed) {
 				t.Fatalf("answered by %q at %s, drawn at %s", name, now, drawn)

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/edit"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
@@ -37,22 +36,16 @@ func (p *Picker) key(k tty.Key) {
 // pasted there by accident must not pick anything.
 func (p *Picker) paste(text string) {
 	s := p.sheet()
-	if s == nil || p.over != overlayNone || p.pager != nil {
-		return
-	}
-	switch s.edit {
-	case editText:
-		s.answer.Insert(text)
-	case editNote:
-		s.note.Insert(text)
-	case editFilter:
-		s.filter.Insert(text)
-		s.applyFilter()
-	default:
-		p.message = "Pasted text was ignored: choose Other to type an answer"
-		if s.closed {
-			p.message = "Pasted text was ignored"
+	switch {
+	case p.typing():
+		s.field().Insert(text)
+		if s.edit == editFilter {
+			s.applyFilter()
 		}
+	case s != nil && s.other:
+		p.message = "Pasted text was ignored: choose Other to type an answer"
+	default:
+		p.message = "Pasted text was ignored"
 	}
 }
 
@@ -235,7 +228,7 @@ func (p *Picker) editKey(s *sheet, k tty.Key) {
 }
 
 // field is the one that is being typed in.
-func (s *sheet) field() *edit.Field {
+func (s *sheet) field() *Field {
 	switch s.edit {
 	case editNote:
 		return &s.note

@@ -12,10 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/pickertest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 func numbered(n int) []convert.Option {
@@ -64,9 +65,9 @@ func TestView(t *testing.T) {
 				m.Update(tty.Paste{Text: texts.Draw(t, "paste")})
 			case 2, 3, 4:
 				r := rapid.SampledFrom([]rune("jkn/gGyYN0123456789xé日 ")).Draw(t, "letter")
-				m.Update(pickertest.Typed(r))
+				m.Update(ttytest.Typed(r))
 			default:
-				m.Update(pickertest.Key(rapid.SampledFrom(keyNames).Draw(t, "key")))
+				m.Update(ttytest.Key(rapid.SampledFrom(keyNames).Draw(t, "key")))
 			}
 			lines, row, col := m.View()
 			if len(lines) > height {
@@ -116,9 +117,9 @@ func TestOneRowPerOption(t *testing.T) {
 		for _, multi := range []bool{false, true} {
 			for focus := range 2 {
 				m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: multi,
-					Options: pickertest.Options(label, "Last")}}}, picker.Options{Width: 80, Height: 24})
-				pickertest.Press(t, m, strings.Repeat("down ", focus))
-				require.Len(t, entry.FindAllString(pickertest.Drawn(m), -1), 3, "%q\n%s", label, pickertest.Drawn(m))
+					Options: ttytest.PickerOptions(label, "Last")}}}, picker.Options{Width: 80, Height: 24})
+				ttytest.Press(t, m, strings.Repeat("down ", focus))
+				require.Len(t, entry.FindAllString(ttytest.Drawn(m), -1), 3, "%q\n%s", label, ttytest.Drawn(m))
 			}
 		}
 	}
@@ -126,23 +127,23 @@ func TestOneRowPerOption(t *testing.T) {
 
 // TestEmptied takes an own answer back by emptying it.
 func TestEmptied(t *testing.T) {
-	m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: true, Options: pickertest.Options("A", "B")}}}, picker.Options{})
-	pickertest.Press(t, m, "1 0 x enter")
-	require.Contains(t, pickertest.Drawn(m), "[x] Other")
-	pickertest.Press(t, m, "space space ctrl+u enter")
-	require.Contains(t, pickertest.Drawn(m), "Type an answer first")
-	pickertest.Press(t, m, "esc up 1 2")
-	require.Contains(t, pickertest.Drawn(m), "[ ] Other")
-	pickertest.Press(t, m, "enter")
+	m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: true, Options: ttytest.PickerOptions("A", "B")}}}, picker.Options{})
+	ttytest.Press(t, m, "1 0 x enter")
+	require.Contains(t, ttytest.Drawn(m), "[x] Other")
+	ttytest.Press(t, m, "space space ctrl+u enter")
+	require.Contains(t, ttytest.Drawn(m), "Type an answer first")
+	ttytest.Press(t, m, "esc up 1 2")
+	require.Contains(t, ttytest.Drawn(m), "[ ] Other")
+	ttytest.Press(t, m, "enter")
 	outcome, _ := m.Done()
 	require.Equal(t, []convert.Answer{{Selected: []string{"B"}}}, outcome.Answers)
 
-	m = picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: pickertest.Options("A", "B")}, {Text: "P"}}}, picker.Options{})
-	pickertest.Press(t, m, "0 x enter shift+tab")
-	require.Contains(t, pickertest.Drawn(m), "Other (type your answer) ✓")
-	pickertest.Press(t, m, "enter backspace esc")
-	require.NotContains(t, pickertest.Drawn(m), "✓ \n", "an emptied text is no answer")
-	pickertest.Press(t, m, "esc")
+	m = picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: ttytest.PickerOptions("A", "B")}, {Text: "P"}}}, picker.Options{})
+	ttytest.Press(t, m, "0 x enter shift+tab")
+	require.Contains(t, ttytest.Drawn(m), "Other (type your answer) ✓")
+	ttytest.Press(t, m, "enter backspace esc")
+	require.NotContains(t, ttytest.Drawn(m), "✓ \n", "an emptied text is no answer")
+	ttytest.Press(t, m, "esc")
 	outcome, _ = m.Done()
 	require.Equal(t, convert.Cancelled, outcome.Status, "nothing is left to discard")
 }
@@ -160,20 +161,20 @@ func TestNothingToAsk(t *testing.T) {
 
 // TestIndex tells options apart that have the same label.
 func TestIndex(t *testing.T) {
-	m := picker.NewChoice(convert.Question{Text: "Q", Options: pickertest.Options("Allow", "Allow", "Reject")}, picker.Options{})
+	m := picker.NewChoice(convert.Question{Text: "Q", Options: ttytest.PickerOptions("Allow", "Allow", "Reject")}, picker.Options{})
 	require.Equal(t, -1, m.Index())
-	pickertest.Press(t, m, "down enter")
+	ttytest.Press(t, m, "down enter")
 	require.Equal(t, 1, m.Index())
 }
 
 func TestColours(t *testing.T) {
 	colour := regexp.MustCompile(`\x1b\[([0-9;]*;)?(3[0-7]|4[0-7]|9[0-7]|38|48)(;|m)`)
-	call := convert.Call{Questions: []convert.Question{{Text: "Q", Options: pickertest.Options("A", "B")}}}
+	call := convert.Call{Questions: []convert.Question{{Text: "Q", Options: ttytest.PickerOptions("A", "B")}}}
 	m := picker.New(call, picker.Options{})
-	pickertest.Press(t, m, `paste "x"`)
+	ttytest.Press(t, m, `paste "x"`)
 	require.Regexp(t, colour, content(m))
 	m = picker.New(call, picker.Options{NoColor: true})
-	pickertest.Press(t, m, `paste "x"`)
+	ttytest.Press(t, m, `paste "x"`)
 	require.NotRegexp(t, colour, content(m))
 }
 
@@ -187,7 +188,7 @@ func TestEnd(t *testing.T) {
 	m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Q"}}}, picker.Options{})
 	m.Update(tty.End{Gone: true, Reason: "gone"})
 	m.Update(tty.End{Reason: "late"})
-	pickertest.Press(t, m, "x enter")
+	ttytest.Press(t, m, "x enter")
 	outcome, done := m.Done()
 	require.True(t, done)
 	require.Equal(t, convert.Outcome{Status: convert.Disconnected, Reason: "gone"}, outcome)
@@ -199,7 +200,7 @@ func TestRedrawIsQuick(t *testing.T) {
 	q := convert.Question{Text: "Which?", Header: "Many", MultiSelect: true, Options: numbered(1000)}
 	m := picker.New(convert.Call{Questions: []convert.Question{q}}, picker.Options{Width: 200, Height: 60})
 	best := time.Hour
-	for end := time.Now().Add(time.Minute); best >= slower*time.Millisecond && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); best >= leaktest.Slower*time.Millisecond && time.Now().Before(end); {
 		began := time.Now()
 		for _, name := range []string{"down", "space", "end", "home", "up"} {
 			m.Update(tty.Key{Name: name})
@@ -207,7 +208,7 @@ func TestRedrawIsQuick(t *testing.T) {
 		}
 		best = min(best, time.Since(began)/5)
 	}
-	require.Less(t, best, slower*time.Millisecond)
+	require.Less(t, best, leaktest.Slower*time.Millisecond)
 }
 
 // BenchmarkRedraw is one key press in a list of 1,000 options, drawn.
@@ -234,12 +235,12 @@ func BenchmarkRedraw(b *testing.B) {
 	b.Run("ticking", func(b *testing.B) { press(b, several, 80, 24, tty.Key{Name: "space", Text: " "}, down) })
 	b.Run("end", func(b *testing.B) { press(b, thousand, 80, 24, tty.Key{Name: "end"}, tty.Key{Name: "home"}) })
 	b.Run("filter", func(b *testing.B) {
-		press(b, thousand, 80, 24, tty.Key{Name: "/", Text: "/"}, pickertest.Typed('1'), back)
+		press(b, thousand, 80, 24, tty.Key{Name: "/", Text: "/"}, ttytest.Typed('1'), back)
 	})
 	b.Run("long text", func(b *testing.B) {
 		m := picker.New(convert.Call{Questions: []convert.Question{{Text: "What?"}}}, picker.Options{})
 		m.Update(tty.Paste{Text: strings.Repeat("some words of text ", 1000)})
-		keys := []tty.Key{pickertest.Typed('x'), back}
+		keys := []tty.Key{ttytest.Typed('x'), back}
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			m.Update(keys[i%2])
@@ -247,7 +248,7 @@ func BenchmarkRedraw(b *testing.B) {
 		}
 	})
 	b.Run("long permission", func(b *testing.B) {
-		q := convert.Question{Text: strings.Repeat("a line of a command that goes on for a while and wraps\n", 10_000), Options: pickertest.Options("Allow", "Reject")}
+		q := convert.Question{Text: strings.Repeat("a line of a command that goes on for a while and wraps\n", 10_000), Options: ttytest.PickerOptions("Allow", "Reject")}
 		press(b, q, 80, 24, down)
 	})
 }
@@ -257,7 +258,7 @@ func focus(t *testing.T, q convert.Question, keys string) string {
 	t.Helper()
 	m := picker.New(convert.Call{Questions: []convert.Question{q}}, picker.Options{Width: 80, Height: 12})
 	_, _, _ = m.View() // which says how much is on a page
-	pickertest.Press(t, m, keys)
+	ttytest.Press(t, m, keys)
 	o, done := m.Done()
 	require.True(t, done, keys)
 	return o.Answers[0].Selected[0]
@@ -275,8 +276,8 @@ func TestWaysToAnOption(t *testing.T) {
 func TestAllOfAnOption(t *testing.T) {
 	for _, o := range []convert.Option{{Label: "A", Description: "what it is for"}, {Label: "A", Preview: "what it is for"}} {
 		m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Which?", Options: []convert.Option{o, {Label: "B"}}}}}, picker.Options{})
-		pickertest.Press(t, m, "ctrl+o")
-		require.Contains(t, pickertest.Drawn(m), "── A ──")
-		require.Contains(t, pickertest.Drawn(m), "what it is for")
+		ttytest.Press(t, m, "ctrl+o")
+		require.Contains(t, ttytest.Drawn(m), "── A ──")
+		require.Contains(t, ttytest.Drawn(m), "what it is for")
 	}
 }

@@ -2,21 +2,20 @@ package picker
 
 import (
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/pager"
 )
 
 // openAll shows all of what one is on: the question, and the option in focus;
 // or all answers.
 func (p *Picker) openAll() {
 	if s := p.sheet(); s != nil {
-		p.pager = &pager.Pager{Title: s.head, Text: cells.Text{Lines: s.all(), Paint: s.text.Paint}}
+		p.pager = &cells.Pager{Title: s.head, Text: cells.Text{Lines: s.all(), Paint: s.text.Paint}}
 		return
 	}
 	var lines []string
 	for _, s := range p.sheets {
 		lines = append(append(lines, s.text.Lines...), "→ "+p.reviewed(s), "")
 	}
-	p.pager = &pager.Pager{Title: reviewTitle, Text: cells.Text{Lines: lines}}
+	p.pager = &cells.Pager{Title: reviewTitle, Text: cells.Text{Lines: lines}}
 }
 
 // all is the question and the option in focus, nothing left out.
@@ -39,7 +38,7 @@ func (s *sheet) all() []string {
 
 // openKeys shows all keys that work here.
 func (p *Picker) openKeys() {
-	p.pager = &pager.Pager{Title: "Keys", Text: cells.Text{Lines: p.allKeys()}}
+	p.pager = &cells.Pager{Title: "Keys", Text: cells.Text{Lines: p.allKeys()}}
 }
 
 // allKeys lists the keys of the question one is on, or of the review.

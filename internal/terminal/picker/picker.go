@@ -8,10 +8,8 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/markdown"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/pager"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
 )
 
 // Options say how a picker is drawn. The zero value is 80 by 24 with colours,
@@ -28,6 +26,10 @@ type Options struct {
 	// Signs are for the first question: + and - mark the lines of its text that
 	// a diff adds and removes.
 	Signs []byte
+	// Secret says, by question, that nobody else may see what is typed: on the screen it
+	// is dots, in the record it is left out. That is so, too, where a question's text asks
+	// for a secret.
+	Secret []bool
 }
 
 // overlay is a question about the answers, which takes all keys.
@@ -48,7 +50,7 @@ type Picker struct {
 	over          overlay
 	submitting    bool         // the overlay is about what Submit sends
 	message       string       // about the last key
-	pager         *pager.Pager // shown in place of all else
+	pager         *cells.Pager // shown in place of all else
 	guard         *guard
 	width, height int
 	style         cells.Style
@@ -77,7 +79,7 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 	if p.height <= 0 {
 		p.height = 24
 	}
-	var look markdown.Look
+	var look cells.Attributes
 	if o.Markdown {
 		look = p.style
 	}
@@ -88,6 +90,8 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 		} else if s.head == "" {
 			s.head = "Question"
 		}
+		s.answer.Hidden = i < len(o.Secret) && o.Secret[i] || lineask.Secret(q)
+		s.note.Hidden = s.answer.Hidden
 		p.sheets = append(p.sheets, s)
 	}
 	if closed { // a choice has one
@@ -136,24 +140,30 @@ func (p *Picker) Update(ev any) {
 		case ev.Gone:
 			p.finish(convert.Disconnected, ev.Reason)
 		case ev.Told:
-			p.finish(convert.Failed, wording.Withdrawn+ev.Reason)
+			p.finish(convert.Failed, lineask.Withdrawn+ev.Reason)
+		case ev.Typed:
+			p.finish(convert.Cancelled, convert.CancelMessage)
 		default:
-			p.finish(convert.Cancelled, ev.Reason)
+			p.finish(convert.Withdrawn, ev.Reason)
 		}
 	}
 	if p.done {
 		return
 	}
+	if k, ok := ev.(tty.Key); ok {
+		ev = asPaste(k)
+	}
+	from := p.place()
 	switch ev := ev.(type) {
 	case tty.Key:
-		p.message = ""
-		if !p.keeps(ev.At, ev.Name) {
+		if p.message = ""; !p.keeps(ev) {
 			p.key(ev)
+			p.acted(from)
 		}
 	case tty.Paste:
-		p.message = ""
-		if !p.keeps(ev.At, "") {
+		if p.message = ""; !p.keeps(tty.Key{Text: ev.Text, Since: ev.Since}) {
 			p.paste(ev.Text)
+			p.acted(from)
 		}
 	}
 	p.settle()
@@ -209,6 +219,9 @@ func (p *Picker) finish(status convert.Status, reason string) {
 // and the others stay.
 func (p *Picker) Again() {
 	p.done, p.outcome = false, convert.Outcome{}
+	if p.guard != nil {
+		p.guard.Shows()
+	}
 	if s := p.sheet(); s != nil && len(s.rows) == 0 {
 		s.edit = editText
 	}

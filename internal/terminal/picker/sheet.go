@@ -7,9 +7,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/edit"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/markdown"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
 // OtherLabel is the last entry of every question that has options.
@@ -53,11 +51,11 @@ type sheet struct {
 	picked   []bool // multi-select, per row
 	ownWords bool   // multi-select: the typed text counts
 	approved string // the long text that the user said to send
-	answer   edit.Field
-	note     edit.Field
+	answer   Field
+	note     Field
 	oldNote  string
 	oldText  string // of the answer, before it was changed
-	filter   edit.Field
+	filter   Field
 }
 
 // row is an option as it is shown.
@@ -70,28 +68,28 @@ type row struct {
 
 // newSheet is the sheet of a question. Without a look the question is shown letter
 // by letter.
-func newSheet(q convert.Question, closed bool, look markdown.Look) *sheet {
+func newSheet(q convert.Question, closed bool, look cells.Attributes) *sheet {
 	closed = closed || q.Closed
 	s := &sheet{
 		q:      q,
 		head:   clean.Line(q.Header),
-		text:   cells.Text{Lines: wording.Paragraph(q.Text)},
+		text:   cells.Text{Lines: lineask.Paragraph(q.Text)},
 		other:  len(q.Options) > 0 && !closed,
 		closed: closed,
 		chosen: -1,
 		picked: make([]bool, len(q.Options)),
 	}
 	if look != nil {
-		s.text.Lines = markdown.Lines(look, s.text.Lines)
+		s.text.Lines = cells.MarkdownLines(look, s.text.Lines)
 	}
 	s.answer.Lines = true
 	for i, o := range q.Options {
-		r := row{label: wording.Label(o), description: clean.Line(o.Description)}
+		r := row{label: lineask.Label(o), description: clean.Line(o.Description)}
 		if look != nil {
-			r.description = markdown.Inline(markdown.Bare{}, r.description)
+			r.description = cells.MarkdownInline(cells.Bare{}, r.description)
 		}
 		if strings.TrimSpace(o.Preview) != "" {
-			r.preview = wording.Paragraph(o.Preview)
+			r.preview = lineask.Paragraph(o.Preview)
 			s.longest = max(s.longest, len(r.preview))
 		}
 		r.searched = strings.ToLower(r.label + "\n" + r.description)
@@ -262,7 +260,7 @@ func (s *sheet) answered() bool { return !s.result().Empty() }
 // said to send it.
 func (s *sheet) tooLong() bool {
 	text := s.result().Text
-	return s.approved != text && s.answer.Length() > wording.LongAnswer
+	return s.approved != text && s.answer.Length() > lineask.LongAnswer
 }
 
 // leave keeps what was typed when the user goes to another question.
@@ -301,6 +299,7 @@ func (s *sheet) keepText() {
 // summary is the answer on one line.
 func (s *sheet) summary() string {
 	a := s.result()
+	a.Text, a.Note = s.shown(a.Text), s.shown(a.Note)
 	items := a.Items()
 	for i, t := range items {
 		items[i] = clean.Line(t)
@@ -310,4 +309,12 @@ func (s *sheet) summary() string {
 		out += " (note: " + clean.Line(a.Note) + ")"
 	}
 	return out
+}
+
+// shown is typed text where it is not being typed.
+func (s *sheet) shown(text string) string {
+	if s.answer.Hidden && text != "" {
+		return lineask.NotShown
+	}
+	return text
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
 // textLead stands before each line of a question. Lines that the question
@@ -53,7 +53,7 @@ func (p *Picker) textLines(s *sheet, w, n int) []string {
 
 // moreLines says in w columns that there is more, and which key shows it.
 func moreLines(n int, key string, w int) string {
-	more := "… " + wording.Counted(n, "more line", "more lines")
+	more := "… " + lineask.Counted(n, "more line", "more lines")
 	if long := fmt.Sprintf("%s: %s shows all", more, key); cells.Width(long) <= w {
 		return long
 	}

@@ -15,8 +15,12 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/term"
+	"github.com/muesli/cancelreader"
+
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // ErrNoTerminal means that there is neither a terminal to ask on nor an input
@@ -125,6 +129,54 @@ func (d *Device) Forget() {
 	}
 }
 
+// Followed reports whether more follows the line that was just read, closer than a person
+// types it, be it a line or the beginning of one, and drops that. It waits for that moment.
+func (d *Device) Followed() bool {
+	if d.tty == nil {
+		return false
+	}
+	time.Sleep(seen.Burst)
+	return DropUnread(d.tty)
+}
+
+// DropUnread drops what was typed at a terminal and not read yet, the beginning of a line
+// included, and reports whether there was any.
+func DropUnread(r io.Reader) bool {
+	f := terminalFile(r)
+	return f != nil && dropUnread(f.Fd())
+}
+
+// Cut reports whether a line may lack its end: a terminal that gives whole lines takes no
+// longer ones, and shows the rest all the same.
+func Cut(line string) bool {
+	most := 1023
+	if runtime.GOOS == "linux" {
+		most = 4095
+	}
+	return len(line) >= most
+}
+
+// CutText says what is wrong with such a line.
+const CutText = "That line is longer than the terminal takes, and its end is lost, so it was not taken."
+
+// watched reads its input in a way that can be cancelled.
+func (d *Device) watched(in *seen.Inlet) (*seen.Inlet, cancelreader.CancelReader, error) {
+	var r io.Reader = in
+	if f, ok := d.in.(cancelreader.File); ok {
+		r = watchedFile{f, in}
+	}
+	keys, err := cancelreader.NewReader(r)
+	return in, keys, err
+}
+
+// watchedFile is a file that is read through an inlet.
+type watchedFile struct {
+	cancelreader.File
+	in *seen.Inlet
+}
+
+func (w watchedFile) Read(p []byte) (int, error) { return w.in.Read(p) }
+
 // Typed reports whether its input is what a person types at a terminal.
 func (d *Device) Typed() bool { return d.tty != nil }
 
@@ -134,6 +186,18 @@ func Forget(r io.Reader) {
 		forget(f.Fd())
 	}
 }
+
+// Quiet keeps a terminal from showing what is typed, until the function that it returns is
+// called. Line breaks are shown.
+func Quiet(r io.Reader) (loud func()) {
+	if f := terminalFile(r); f != nil {
+		return quiet(f.Fd())
+	}
+	return func() {}
+}
+
+// Quiet is [Quiet] for the device.
+func (d *Device) Quiet() (loud func()) { return Quiet(d.tty) }
 
 // alive reports whether a terminal that gave an end of file is still there:
 // then the end was typed (Ctrl+D).

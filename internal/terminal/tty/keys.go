@@ -16,15 +16,18 @@ type Key struct {
 	Name string
 	// Text is what the key types. It is empty for keys that type nothing.
 	Text string
-	// At is when the key came.
-	At time.Time
+	// At is when the key was read. It was typed then, or before, but not before Since.
+	At, Since time.Time
+	// Burst says that it came closer to others than fingers press keys: all of them
+	// were pasted, or have waited to be read.
+	Burst bool
 }
 
 // Paste is text that was pasted. It holds no control characters but line
 // breaks and tabs.
 type Paste struct {
-	Text string
-	At   time.Time
+	Text  string
+	Since time.Time // as that of a [Key]
 }
 
 const (
@@ -46,6 +49,7 @@ type decoder struct {
 	held    []byte // read, not yet decoded
 	pasting bool
 	now     func() time.Time
+	since   time.Time // of what is fed
 }
 
 // feed decodes what was read.
@@ -61,7 +65,7 @@ func (d *decoder) feed(chunk []byte) (events []any) {
 			if !ok {
 				break
 			}
-			events = append(events, Paste{text, d.now()})
+			events = append(events, Paste{text, d.since})
 			continue
 		}
 		k, n := decode(d.held)
@@ -99,7 +103,7 @@ func (d *decoder) add(events []any, k Key) []any {
 	if k.Name == "" {
 		return events
 	}
-	k.At = d.now()
+	k.At, k.Since = d.now(), d.since
 	return append(events, k)
 }
 

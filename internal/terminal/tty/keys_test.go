@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // typing decodes chunks and then what is left, as after a pause.
@@ -141,4 +143,53 @@ func TestPasteEndless(t *testing.T) {
 	require.Len(t, events, 2)
 	require.LessOrEqual(t, len(events[0].(Paste).Text), maxPaste)
 	require.Equal(t, "a", events[1].(Key).Name)
+}
+
+// Keys are those of fingers only if no other is near; what is pasted may end its paste,
+// come in pieces, or letter by letter.
+func TestBurst(t *testing.T) {
+	t.Parallel()
+	type piece struct {
+		after time.Duration
+		keys  string
+	}
+	const slow = 3 * seen.Burst
+	for name, tc := range map[string]struct {
+		pieces []piece
+		want   string // keys of a burst with a *
+	}{
+		"fingers":                     {[]piece{{0, "1"}, {slow, "2"}, {slow, "\r"}}, "1 2 enter"},
+		"one piece":                   {[]piece{{0, "1\r"}}, "*1 *enter"},
+		"letter by letter":            {[]piece{{0, "1"}, {time.Millisecond, "."}, {time.Millisecond, "\r"}}, "*1 *. *enter"},
+		"in pieces":                   {[]piece{{0, "ab"}, {slow, "\r"}}, "*a *b *enter"},
+		"fingers behind a paste":      {[]piece{{0, "ab"}, {behindBurst, "\r"}}, "*a *b enter"},
+		"a paste that ends itself":    {[]piece{{0, pasteStart + "x" + pasteEnd + "1\r" + pasteEnd}}, "paste *1 *enter"},
+		"and in the next piece":       {[]piece{{0, pasteStart + "x" + pasteEnd}, {slow, "\r"}}, "paste *enter"},
+		"an arrow in two pieces":      {[]piece{{0, "\x1b["}, {time.Millisecond, "A"}}, "up"},
+		"a key, then the next sooner": {[]piece{{0, "1"}, {slow, "2"}, {seen.Burst - 1, "3"}}, "1 *2 *3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Unix(0, 0)
+			d := decoder{now: func() time.Time { return now }}
+			var b burst
+			var events []any
+			for _, p := range tc.pieces {
+				if p.after >= seen.Burst {
+					events = append(events, b.take()...) // as the timer does
+				}
+				now = now.Add(p.after)
+				events = append(events, b.add(d.feed([]byte(p.keys)), now)...)
+			}
+			var names []string
+			for _, ev := range append(events, b.take()...) {
+				switch ev := ev.(type) {
+				case Key:
+					names = append(names, map[bool]string{true: "*"}[ev.Burst]+ev.Name)
+				case Paste:
+					names = append(names, "paste")
+				}
+			}
+			require.Equal(t, tc.want, strings.Join(names, " "))
+		})
+	}
 }

@@ -9,8 +9,11 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/muesli/cancelreader"
+
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // maxLine bounds a line of input.
@@ -24,6 +27,7 @@ var ErrLineTooLong = fmt.Errorf("terminal: a line of more than %d bytes", maxLin
 type Lines struct {
 	d       *Device
 	ctx     context.Context
+	in      *seen.Inlet
 	r       cancelreader.CancelReader
 	want    chan struct{} // asks for one line
 	lines   chan line
@@ -33,41 +37,47 @@ type Lines struct {
 
 // line is a line that was typed, or why there is none.
 type line struct {
-	text string
-	err  error
+	text  string
+	since time.Time // as that of a [Key]
+	err   error
 }
 
 // Lines begins to read.
 func (d *Device) Lines(ctx context.Context) (*Lines, error) {
-	r, err := cancelreader.NewReader(d.in)
+	in, r, err := d.watched(seen.NewInlet(d.in))
 	if err != nil { // a regular file cannot be waited for, and need not be
-		r, err = cancelreader.NewReader(struct{ io.Reader }{d.in})
+		r, err = cancelreader.NewReader(struct{ io.Reader }{in})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("terminal: reading lines: %w", err)
 	}
-	l := &Lines{d: d, ctx: ctx, r: r, want: make(chan struct{}), lines: make(chan line, 1), signals: make(chan os.Signal, 1)}
+	l := &Lines{d: d, ctx: ctx, in: in, r: r, want: make(chan struct{}), lines: make(chan line, 1), signals: make(chan os.Signal, 1)}
 	signal.Notify(l.signals, ends...)
 	l.done.Go(func() {
 		for range l.want {
+			in.Judged() // the reader waits before it reads
 			text, err := readLine(r)
-			l.lines <- line{text, err}
+			l.lines <- line{text, in.Since(), err}
 		}
 	})
 	return l, nil
 }
 
-// Next waits for a line, or for the end of them, which is not nil then.
-func (l *Lines) Next() (string, *End, error) {
+// Watch makes sure that it is known of the next line whether the hands had rested.
+func (l *Lines) Watch() { l.in.Watch(seen.Hands) }
+
+// Next waits for a line, which was typed since then, or for the end of them, which is
+// not nil then.
+func (l *Lines) Next() (text string, since time.Time, ended *End, err error) {
 	l.want <- struct{}{}
 	var end End
 	select {
 	case in := <-l.lines:
 		switch {
 		case in.err == nil:
-			return in.text, nil, nil
+			return in.text, in.since, nil, nil
 		case errors.Is(in.err, ErrLineTooLong):
-			return "", nil, in.err
+			return "", since, nil, in.err
 		case errors.Is(in.err, io.EOF) && l.d.alive(): // any other error is a hang-up on its way
 			end = End{Typed: true}
 		default:
@@ -81,7 +91,7 @@ func (l *Lines) Next() (string, *End, error) {
 	if end.Gone {
 		outliveHangup()
 	}
-	return "", &end, nil
+	return "", since, &end, nil
 }
 
 // Close ends the reading. What was not asked for is left to be read by others.

@@ -8,3 +8,7 @@ import "os"
 func changes() (resized, continued <-chan os.Signal, stop func()) { return nil, nil, func() {} }
 
 func stopProcess() bool { return false }
+
+func quiet(uintptr) (loud func()) { return func() {} }
+
+func dropUnread(uintptr) bool { return false }

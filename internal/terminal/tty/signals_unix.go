@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/internal/grace"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // changes signals that the terminal's size has changed, and that the process
@@ -37,5 +37,5 @@ func stopProcess() bool {
 	if syscall.Kill(0, syscall.SIGTSTP) != nil {
 		return false
 	}
-	return grace.Within(c, stopTime)
+	return proc.Within(c, stopTime)
 }

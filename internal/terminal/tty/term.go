@@ -11,6 +11,8 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/muesli/cancelreader"
+
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // Size says that the terminal has that size.
@@ -40,6 +42,7 @@ type Term struct {
 	events  chan any
 	scr     *screen
 	state   *term.State // of a terminal that was changed
+	in      *seen.Inlet
 	keys    cancelreader.CancelReader
 	signals chan os.Signal
 	quiet   func() // ends the signals of changes
@@ -78,8 +81,9 @@ func (d *Device) Start(ctx context.Context) (*Term, error) {
 		t.unwatch()
 		return nil, err
 	}
-	keys, err := cancelreader.NewReader(d.in)
-	if err != nil {
+	var keys cancelreader.CancelReader
+	var err error
+	if t.in, keys, err = d.watched(seen.NewInlet(d.in).Keys()); err != nil {
 		t.cooked()
 		t.unwatch()
 		return nil, fmt.Errorf("terminal: reading keys: %w", err)
@@ -90,7 +94,7 @@ func (d *Device) Start(ctx context.Context) (*Term, error) {
 	t.draws()
 	inner, stop := context.WithCancel(context.Background())
 	t.stop = stop
-	chunks := make(chan []byte)
+	chunks := make(chan chunk)
 	t.done.Go(func() { t.read(inner, chunks) })
 	t.done.Go(func() { t.watch(ctx, inner, chunks, resized, continued) })
 	return t, nil
@@ -192,16 +196,26 @@ func (t *Term) unwatch() {
 	t.quiet()
 }
 
+// Watch makes sure that it is known of the next keys whether the hands had rested.
+func (t *Term) Watch() { t.in.Watch(seen.Hands) }
+
+// chunk is what was read at once.
+type chunk struct {
+	bytes []byte
+	since time.Time // as that of a [Key]
+}
+
 // read hands on what is typed until the reader is cancelled. A reader that
 // ends by itself is a terminal that hung up.
-func (t *Term) read(ctx context.Context, chunks chan<- []byte) {
+func (t *Term) read(ctx context.Context, chunks chan<- chunk) {
 	defer close(chunks)
 	for {
 		buf := make([]byte, 4096)
+		t.in.Judged() // the reader waits before it reads
 		n, err := t.keys.Read(buf)
 		if n > 0 {
 			select {
-			case chunks <- buf[:n]:
+			case chunks <- chunk{buf[:n], t.in.Since()}:
 			case <-ctx.Done():
 				return
 			}
@@ -214,8 +228,15 @@ func (t *Term) read(ctx context.Context, chunks chan<- []byte) {
 
 // watch makes events of what is typed and of what happens, up to the end of
 // all, until inner ends.
-func (t *Term) watch(ctx, inner context.Context, chunks <-chan []byte, resized, continued <-chan os.Signal) {
+func (t *Term) watch(ctx, inner context.Context, chunks <-chan chunk, resized, continued <-chan os.Signal) {
 	d := decoder{now: time.Now}
+	var b burst
+	fingers := func(events []any) []any {
+		if seen.Hands < 0 { // a test types at once
+			return events
+		}
+		return b.add(events, time.Now())
+	}
 	lone := time.NewTimer(escapeTime)
 	lone.Stop()
 	if w, h, ok := t.d.size(); ok && (w != t.d.Width || h != t.d.Height) { // since it was opened
@@ -228,18 +249,21 @@ func (t *Term) watch(ctx, inner context.Context, chunks <-chan []byte, resized, 
 		select {
 		case <-inner.Done():
 			return
-		case chunk, ok := <-chunks:
+		case c, ok := <-chunks:
 			if !ok {
-				chunks, events = nil, []any{hungUp}
+				chunks, events = nil, append(b.take(), hungUp)
 				break
 			}
-			events = t.suspends(d.feed(chunk))
+			d.since = c.since
+			events = fingers(d.feed(c.bytes))
 			lone.Stop()
 			if d.waiting() {
 				lone.Reset(escapeTime)
+			} else if len(b.held) > 0 {
+				lone.Reset(seen.Burst)
 			}
 		case <-lone.C:
-			events = d.flush()
+			events = append(fingers(d.flush()), b.take()...)
 		case <-resized:
 			if size, ok := t.look(); ok {
 				events = []any{size}
@@ -255,7 +279,7 @@ func (t *Term) watch(ctx, inner context.Context, chunks <-chan []byte, resized, 
 		case <-ctx.Done():
 			events = []any{endOf(ctx, t.signals)}
 		}
-		if t.emit(inner, events) {
+		if t.emit(inner, t.suspends(events)) {
 			return
 		}
 	}

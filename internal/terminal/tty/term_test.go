@@ -7,9 +7,12 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -120,3 +123,88 @@ func TestNoTerminal(t *testing.T) {
 	defer d.Close()
 	require.False(t, d.Drawable)
 }
+
+// failing is a terminal whose reads fail as if it hung up, while all else says
+// that it is still there: so it is for a moment when its other end is closed.
+type failing struct{ tty *os.File }
+
+func (f failing) Fd() uintptr                 { return f.tty.Fd() }
+func (f failing) Read([]byte) (int, error)    { return 0, &os.PathError{Op: "read", Err: syscall.EIO} }
+func (f failing) Write(p []byte) (int, error) { return f.tty.Write(p) }
+func (f failing) Close() error                { return nil }
+
+func TestLinesHangUp(t *testing.T) {
+	_, _, slave := openBoth(t)
+	d, err := tty.Open(tty.Options{In: failing{slave}, Out: slave, Plain: true})
+	require.NoError(t, err)
+	defer d.Close()
+	lines, err := d.Lines(t.Context())
+	require.NoError(t, err)
+	defer lines.Close()
+	_, _, end, err := lines.Next()
+	require.NoError(t, err)
+	require.True(t, end.Gone)
+	require.False(t, end.Typed, "nobody typed anything")
+}
+
+// Ctrl+D on a terminal that is there is the user's.
+func TestLinesTypedEnd(t *testing.T) {
+	d, master, _ := openBoth(t)
+	lines, err := d.Lines(t.Context())
+	require.NoError(t, err)
+	defer lines.Close()
+	_, err = master.WriteString("\x04")
+	require.NoError(t, err)
+	_, _, end, err := lines.Next()
+	require.NoError(t, err)
+	require.True(t, end.Typed)
+}
+
+// A terminal is left as it was found: whoever has it next sees what they type.
+func TestTheTerminalIsLeftAsItWas(t *testing.T) {
+	d, master, slave := openBoth(t)
+	before, err := term.GetState(slave.Fd())
+	require.NoError(t, err)
+	for range 2 {
+		on, err := d.Start(t.Context())
+		require.NoError(t, err)
+		drawn, err := term.GetState(slave.Fd())
+		require.NoError(t, err)
+		require.NotEqual(t, before, drawn)
+		on.Draw([]string{"frame"}, -1, 0)
+		until(t, master, "frame")
+		closed := make(chan struct{})
+		go func() { on.Close(); close(closed) }()
+		until(t, master, "\x1b[?25h")
+		<-closed
+		after, err := term.GetState(slave.Fd())
+		require.NoError(t, err)
+		require.Equal(t, before, after)
+	}
+}
+
+// Lines are read from whatever holds them: a file cannot be waited for, and need not be.
+func TestLinesOfAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines")
+	require.NoError(t, os.WriteFile(path, []byte("one\ntwo\n"), 0o600))
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	d, err := tty.Open(tty.Options{In: f, Out: nowhere{io.Discard}, Plain: true})
+	require.NoError(t, err)
+	defer d.Close()
+	lines, err := d.Lines(t.Context())
+	require.NoError(t, err)
+	defer lines.Close()
+	for _, want := range []string{"one", "two"} {
+		text, _, end, err := lines.Next()
+		require.NoError(t, err)
+		require.Nil(t, end)
+		require.Equal(t, want, text)
+	}
+	_, _, end, err := lines.Next()
+	require.NoError(t, err)
+	require.NotNil(t, end)
+}
+
+type nowhere struct{ io.Writer }

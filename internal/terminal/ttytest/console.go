@@ -1,7 +1,7 @@
 //go:build unix
 
 // Package ttytest runs programs on a terminal, in tests, and looks at what it
-// shows.
+// shows; and plays scripts of keys to a picker.
 package ttytest
 
 import (
@@ -34,7 +34,7 @@ type Console struct {
 	ptmx *os.File
 	done sync.WaitGroup
 
-	mu      sync.Mutex
+	mu      sync.Mutex    // taken by step only; what follows is changed in it
 	changed chan struct{} // closed at the next output
 	em      *emulator
 	raw     strings.Builder
@@ -95,26 +95,38 @@ func Pollable(t testing.TB, f *os.File) *os.File {
 	return os.NewFile(uintptr(fd), "ptmx")
 }
 
+// step has what was written to itself, and waits for nothing.
+func (c *Console) step(do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	do()
+}
+
 func (c *Console) read() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := c.ptmx.Read(buf)
-		c.mu.Lock()
-		c.raw.Write(buf[:n])
-		_, _ = c.em.Write(buf[:n])
-		close(c.changed)
-		c.changed = make(chan struct{})
-		c.mu.Unlock()
+		c.step(func() {
+			c.raw.Write(buf[:n])
+			_, _ = c.em.Write(buf[:n])
+			close(c.changed)
+			c.changed = make(chan struct{})
+		})
 		if err != nil {
 			return
 		}
 	}
 }
 
-func (c *Console) screen() Screen {
-	e := c.em
-	return Screen{Text: e.text(e.rows, false), Marked: e.text(e.rows, e.cursor), History: e.text(e.history, false),
-		Cursor: e.cursor, AutoWrap: e.autoWrap, Paste: e.paste}
+// screen is what the terminal shows now; changed is closed when it may be another one.
+func (c *Console) screen() (s Screen, changed chan struct{}) {
+	c.step(func() {
+		e := c.em
+		s = Screen{Text: e.text(e.rows, false), Marked: e.text(e.rows, e.cursor), History: e.text(e.history, false),
+			Cursor: e.cursor, AutoWrap: e.autoWrap, Paste: e.paste}
+		changed = c.changed
+	})
+	return s, changed
 }
 
 // Wait waits until the screen is as wanted, and returns it.
@@ -122,11 +134,8 @@ func (c *Console) Wait(what string, ok func(Screen) bool) Screen {
 	c.t.Helper()
 	deadline := time.After(Patience)
 	for {
-		c.mu.Lock()
-		screen, changed := c.screen(), c.changed
-		good := ok(screen)
-		c.mu.Unlock()
-		if good {
+		screen, changed := c.screen()
+		if ok(screen) {
 			return screen
 		}
 		select {
@@ -161,9 +170,7 @@ func (c *Console) Sends(keys string) {
 // Resizes gives the terminal another size.
 func (c *Console) Resizes(width, height int) {
 	c.t.Helper()
-	c.mu.Lock()
-	c.em.resize(width, height)
-	c.mu.Unlock()
+	c.step(func() { c.em.resize(width, height) })
 	if err := pty.Setsize(c.ptmx, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)}); err != nil {
 		c.t.Fatal(err)
 	}
@@ -173,10 +180,9 @@ func (c *Console) Resizes(width, height int) {
 func (c *Console) HangsUp() { _ = c.ptmx.Close() }
 
 // Wrote is all that was written to the terminal.
-func (c *Console) Wrote() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.raw.String()
+func (c *Console) Wrote() (all string) {
+	c.step(func() { all = c.raw.String() })
+	return all
 }
 
 // Ends waits for the program and returns its exit code.
@@ -190,9 +196,8 @@ func (c *Console) Ends() int {
 	select {
 	case <-ended:
 	case <-time.After(Patience):
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.t.Fatalf("it did not end; the screen is\n%s", c.screen().Marked)
+		screen, _ := c.screen()
+		c.t.Fatalf("it did not end; the screen is\n%s", screen.Marked)
 	}
 	return c.Cmd.ProcessState.ExitCode()
 }

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,13 +53,13 @@ func (r *run) request(m gjson.Result) {
 	if o.name == "" {
 		o.name = life.Mint()
 	}
-	it.Agent, it.Dir, it.About.Title = "Codex", firstOf(p.Get("cwd").Str, t.dir), root.name
+	it.Agent, it.Dir, it.About.Title = "Codex", cmp.Or(p.Get("cwd").Str, t.dir), root.name
 	it.Call.Session, it.Call.ID = root.id, o.name
 	if t != root {
 		it.Call.SubAgent = convert.SubAgent{ID: t.id, Task: t.who}
 	}
 	r.open[id] = o
-	r.Watch.Ask(watch.Asking{Item: it, Answer: func(ctx context.Context, outcome convert.Outcome) error { return answer(ctx, o, outcome) }})
+	r.Watch.Ask(watch.Dialog{Item: it, Answer: func(ctx context.Context, outcome convert.Outcome) error { return answer(ctx, o, outcome) }})
 }
 
 // answering gives Codex what a person said.
@@ -81,28 +82,19 @@ func (r *run) asked(id, method string, m gjson.Result) (it desk.Item, item strin
 	case "item/commandExecution/requestApproval":
 		it, answer = r.permission(id, r.inputOf(p), decisionsOf(p.Get("availableDecisions")))
 		it.About.Kind, it.Call.Name = "execute", "shell"
-		it.Call.Questions[0].Text = firstOf(clean.Line(p.Get("reason").Str), clean.Line(p.Get("command").Str), "run a command")
+		it.Call.Questions[0].Text = cmp.Or(clean.Line(p.Get("reason").Str), clean.Line(p.Get("command").Str), "run a command")
 	case "item/fileChange/requestApproval":
 		it, answer = r.permission(id, r.inputOf(p), decisionsOf(gjson.Parse(`["accept","acceptForSession","decline","cancel"]`)))
 		it.About.Kind, it.Call.Name = "edit", "apply_patch"
-		it.Call.Questions[0].Text = firstOf(clean.Line(p.Get("reason").Str), "edit files")
+		it.Call.Questions[0].Text = cmp.Or(clean.Line(p.Get("reason").Str), "edit files")
 	case "item/permissions/requestApproval":
 		it, answer = r.permission(id, r.inputOf(p), grantsOf(p.Get("permissions")))
 		item, it.Call.Name = "", "request_permissions" // no item is told of
-		it.Call.Questions[0].Text = firstOf(clean.Line(p.Get("reason").Str), "more permissions")
+		it.Call.Questions[0].Text = cmp.Or(clean.Line(p.Get("reason").Str), "more permissions")
 	case "mcpServer/elicitation/request":
 		return r.elicited(id, p)
 	}
 	return it, item, answer
-}
-
-func firstOf(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // reply answers a question. To dismiss one is what Esc is in the terminal: the turn is
@@ -124,21 +116,19 @@ func (r *run) reply(ctx context.Context, o *opened, p gjson.Result, req dialect.
 var errLate = errors.New("it was answered in the terminal before")
 
 // told reports whether we have said something to Codex.
-func (r *run) told(o *opened) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return o.sent
+func (r *run) told(o *opened) (sent bool) {
+	r.step(func() { sent = o.sent })
+	return sent
 }
 
 // mark notes what we are about to say, unless the terminal was first.
-func (r *run) mark(o *opened, yes bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if o.end {
-		return false
-	}
-	o.sent, o.yes = true, yes
-	return true
+func (r *run) mark(o *opened, yes bool) (first bool) {
+	r.step(func() {
+		if first = !o.end; first {
+			o.sent, o.yes = true, yes
+		}
+	})
+	return first
 }
 
 // decision is an option of a permission.
@@ -209,9 +199,9 @@ func (r *run) permission(id string, input json.RawMessage, decisions []decision)
 	if len(decisions) == 0 { // there is nothing that we know how to say
 		return it, nil
 	}
-	it.Check = func(answers []convert.Answer) error { _, err := picked(decisions, answers); return err }
+	it.Check = it.About.Check(q.Options)
 	return it, func(ctx context.Context, o *opened, outcome convert.Outcome) error {
-		d, err := decided(decisions, outcome)
+		d, err := decided(it, decisions, outcome)
 		if err != nil {
 			return err
 		}
@@ -234,9 +224,13 @@ func (r *run) permission(id string, input json.RawMessage, decisions []decision)
 }
 
 // decided is what a person has decided. To dismiss a permission is to reject it once.
-func decided(decisions []decision, o convert.Outcome) (decision, error) {
+func decided(it desk.Item, decisions []decision, o convert.Outcome) (decision, error) {
 	if o.Status == convert.Answered {
-		return picked(decisions, o.Answers)
+		i, _, err := it.About.Picked(it.Call.Questions[0].Options, o.Answers)
+		if err != nil {
+			return decision{}, err
+		}
+		return decisions[i], nil
 	}
 	for _, verb := range []string{"decline", "cancel"} {
 		if i := slices.IndexFunc(decisions, func(d decision) bool { return d.verb == verb }); i >= 0 {
@@ -244,20 +238,6 @@ func decided(decisions []decision, o convert.Outcome) (decision, error) {
 		}
 	}
 	return decision{}, errors.New("Codex does not offer to dismiss it")
-}
-
-func picked(decisions []decision, answers []convert.Answer) (decision, error) {
-	if len(answers) != 1 || len(answers[0].Selected) != 1 || answers[0].Text != "" {
-		return decision{}, errors.New("a permission takes one of its options")
-	}
-	if strings.TrimSpace(answers[0].Note) != "" {
-		return decision{}, errors.New("Codex takes no words with a permission: leave them out, and write them as the next prompt")
-	}
-	i := slices.IndexFunc(decisions, func(d decision) bool { return d.label == answers[0].Selected[0] })
-	if i < 0 {
-		return decision{}, errors.New("this option was not offered")
-	}
-	return decisions[i], nil
 }
 
 // inputOf is what a permission is for: what Codex says of it, with the changes of the
@@ -298,10 +278,8 @@ func (r *run) resolved(id string) {
 	if o == nil {
 		return
 	}
-	r.mu.Lock()
-	o.end = true
-	sent := o.sent
-	r.mu.Unlock()
+	sent := false
+	r.step(func() { o.end, sent = true, o.sent })
 	if !sent {
 		delete(r.open, id)
 		r.Watch.End(o.root, o.name, watch.Over("it was answered in the terminal"), "")
@@ -345,8 +323,6 @@ func (r *run) over(thread string) {
 func (r *run) finish(o *opened, err error) {
 	o.result = err
 	close(o.said)
-	r.mu.Lock()
-	o.end = true
-	r.mu.Unlock()
+	r.step(func() { o.end = true })
 	r.Watch.End(o.root, o.name, watch.Over("its turn has ended in the terminal"), "")
 }

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
@@ -42,10 +44,10 @@ func Run(ctx context.Context, o Options) {
 				o.Say(unknown.Error())
 			}
 			for ctx.Err() == nil && stamp(o.Socket) == before {
-				sleep(ctx, lookTime)
+				proc.Sleep(ctx, lookTime)
 			}
 		}
-		sleep(ctx, lookTime)
+		proc.Sleep(ctx, lookTime)
 	}
 }
 
@@ -56,15 +58,6 @@ func stamp(path string) time.Time {
 		return time.Time{}
 	}
 	return info.ModTime()
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
 
 // serve watches until the connection ends.
@@ -103,13 +96,20 @@ type run struct {
 	more      chan struct{}
 	following sync.WaitGroup
 
-	mu       sync.Mutex
+	mu       sync.Mutex     // only step takes it; it has what was said of a request, too
 	messages []gjson.Result // that were not handled yet
 
 	// Of the goroutine that handles messages.
 	threads map[string]*thread
 	items   map[string]gjson.Result // tool calls that work, by thread and item
 	open    map[string]*opened      // requests, by their id
+}
+
+// step has what goroutines share for one function at a time.
+func (r *run) step(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
 }
 
 // thread is a conversation, or what a sub-agent does in one.
@@ -150,9 +150,7 @@ var noise = []string{
 
 // take keeps a message until it is its turn: replies are waited for meanwhile.
 func (r *run) take(m gjson.Result) {
-	r.mu.Lock()
-	r.messages = append(r.messages, m)
-	r.mu.Unlock()
+	r.step(func() { r.messages = append(r.messages, m) })
 	select {
 	case r.more <- struct{}{}:
 	default:
@@ -161,10 +159,8 @@ func (r *run) take(m gjson.Result) {
 
 func (r *run) handle() {
 	for {
-		r.mu.Lock()
-		list := r.messages
-		r.messages = nil
-		r.mu.Unlock()
+		var list []gjson.Result
+		r.step(func() { list, r.messages = r.messages, nil })
 		if len(list) == 0 || r.ctx.Err() != nil {
 			return
 		}
@@ -219,7 +215,7 @@ func (r *run) rests(t *thread, turn gjson.Result) {
 	}
 	ended := desk.Turn{Session: t.id, Agent: "Codex", Dir: t.dir, About: about.About{Title: t.name}}
 	if status == "failed" {
-		ended.Err = errors.New(firstOf(turn.Get("error.message").Str, "it does not say why"))
+		ended.Err = errors.New(cmp.Or(turn.Get("error.message").Str, "it does not say why"))
 	}
 	r.Watch.EndTurn(ended)
 }
@@ -261,7 +257,7 @@ func (r *run) follow(t *thread) {
 			r.take(gjson.Parse(`{"method":"thread/started","params":` + reply.Get("result").Raw + `}`))
 		default:
 			r.aside(func() {
-				sleep(r.ctx, followPause)
+				proc.Sleep(r.ctx, followPause)
 				r.take(gjson.Parse(`{"method":"` + notFollowed + `","params":{"threadId":` + string(clean.JSON(id)) + `}}`))
 			})
 		}

@@ -17,19 +17,18 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
+	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 func TestMain(m *testing.M) {
-	paralleltest.Main(8)
-	goleak.VerifyTestMain(leaktest.Patient(m), goleak.Cleanup(func(code int) { watchtest.Clean(); os.Exit(code) }))
+	leaktest.Parallel(8)
+	leaktest.Main(m)
 }
 
 // server plays Codex's control socket, with messages as the real one wrote them
@@ -138,6 +137,22 @@ func (s *server) works() {
 	s.replyTo(m, fmt.Sprintf(`{"thread":{"id":%q,"parentThreadId":null,"preview":"Set up a service","cwd":"/src/app","status":{"type":"active","activeFlags":[]}}}`, thread))
 }
 
+// working is a Codex in the midst of a turn, for a test that runs beside others.
+func working(t *testing.T) *server {
+	t.Helper()
+	t.Parallel()
+	s := newServer(t, "0.166.0")
+	s.works()
+	return s
+}
+
+// asks says something that is asked at the hub then.
+func (s *server) asks(message string) *hub.Record {
+	s.t.Helper()
+	s.say(message)
+	return s.Next()
+}
+
 const (
 	asked    = `{"method":"item/tool/requestUserInput","id":0,"params":{"threadId":"` + thread + `","turnId":"turn-1","itemId":"call_abc","questions":[{"id":"db","header":"Database","question":"Which database?","isOther":true,"isSecret":false,"options":[{"label":"PostgreSQL","description":"big"},{"label":"SQLite","description":"small"}]}],"isBlocking":false,"autoResolutionMs":null}}`
 	approval = `{"method":"item/commandExecution/requestApproval","id":1,"params":{"kind":"command","threadId":"` + thread + `","turnId":"turn-1","itemId":"call_run","startedAtMs":1,"environmentId":"local","reason":"Write the file?","command":"/bin/bash -lc 'echo hi > x.txt'","cwd":"/src/app","proposedExecpolicyAmendment":["echo","hi"],"availableDecisions":["accept",{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["echo","hi"]}},"cancel"]}}`
@@ -152,11 +167,8 @@ func (s *server) completed(kind, item, status string) {
 }
 
 func TestAQuestionIsAnsweredAtTheHub(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
-	s.say(asked)
-	r := s.Next()
+	s := working(t)
+	r := s.asks(asked)
 	require.Equal(t, thread, r.Conversation)
 	require.Equal(t, "Codex", r.Agent)
 	require.Equal(t, "/src/app", r.Dir)
@@ -170,11 +182,8 @@ func TestAQuestionIsAnsweredAtTheHub(t *testing.T) {
 }
 
 func TestAQuestionIsAnsweredInTheTerminal(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
-	s.say(asked)
-	r := s.Next()
+	s := working(t)
+	r := s.asks(asked)
 	s.resolved(7) // another one
 	s.resolved(0)
 	require.Contains(t, s.Settled(r).End.Reason, "answered in the terminal")
@@ -182,11 +191,8 @@ func TestAQuestionIsAnsweredInTheTerminal(t *testing.T) {
 
 // To dismiss a question is what Esc is in the terminal.
 func TestDismissed(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
-	s.say(asked)
-	r := s.Next()
+	s := working(t)
+	r := s.asks(asked)
 	s.Dismiss(r)
 	m := <-s.got
 	require.Equal(t, "turn/interrupt", m.Get("method").Str)
@@ -209,16 +215,11 @@ func TestPermission(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, "0.166.3")
 			s.works()
-			s.say(approval)
-			r := s.Next()
+			r := s.asks(approval)
 			require.Equal(t, []string{"allow_once", "allow_always", "reject_once"}, r.About.Picks)
 			require.Contains(t, r.Detail, "echo hi > x.txt")
 			require.NotContains(t, r.Detail, "turn-1")
-			if c.pick == "" {
-				s.Dismiss(r)
-			} else {
-				s.Answer(r, watchtest.Picks(c.pick))
-			}
+			s.Decide(r, c.pick, "")
 			m := <-s.got
 			require.EqualValues(t, 1, m.Get("id").Int())
 			require.JSONEq(t, c.decision, m.Get("result.decision").Raw)
@@ -236,12 +237,9 @@ func TestPermission(t *testing.T) {
 
 // The diff of a change is in the item that the request names.
 func TestFileChange(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
+	s := working(t)
 	s.say(fmt.Sprintf(`{"method":"item/started","params":{"threadId":%q,"item":{"type":"fileChange","id":"call_patch","changes":[{"path":"a.txt","kind":{"type":"add"},"diff":"one"}],"status":"inProgress"}}}`, thread))
-	s.say(fmt.Sprintf(`{"method":"item/fileChange/requestApproval","id":5,"params":{"threadId":%q,"turnId":"turn-1","itemId":"call_patch","startedAtMs":1,"reason":null,"grantRoot":null}}`, thread))
-	r := s.Next()
+	r := s.asks(fmt.Sprintf(`{"method":"item/fileChange/requestApproval","id":5,"params":{"threadId":%q,"turnId":"turn-1","itemId":"call_patch","startedAtMs":1,"reason":null,"grantRoot":null}}`, thread))
 	require.Contains(t, r.Detail, `"diff": "one"`)
 	s.say(fmt.Sprintf(`{"method":"turn/completed","params":{"threadId":%q,"turn":{"id":"turn-1","status":"interrupted"}}}`, thread))
 	require.Contains(t, s.Settled(r).End.Reason, "its turn has ended")
@@ -267,9 +265,7 @@ func TestTurnsAreTold(t *testing.T) {
 
 // What a sub-agent asks is in the conversation of whoever started it.
 func TestSubAgent(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
+	s := working(t)
 	sub := "01a1e511-7df5-75f1-8bbf-d89096450e09"
 	s.say(fmt.Sprintf(`{"method":"thread/started","params":{"thread":{"id":%q,"parentThreadId":%q,"agentRole":"explorer","cwd":"/src/app","status":{"type":"idle"}}}}`, sub, thread))
 	var m map[string]any
@@ -277,17 +273,14 @@ func TestSubAgent(t *testing.T) {
 	m["params"].(map[string]any)["threadId"] = sub
 	data, err := json.Marshal(m)
 	require.NoError(t, err)
-	s.say(string(data))
-	r := s.Next()
+	r := s.asks(string(data))
 	require.Equal(t, thread, r.Conversation)
 	require.Equal(t, "explorer", r.Call.SubAgent.Task)
 }
 
 // What Codex does for itself, such as a title, is not followed.
 func TestForItselfAlone(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
+	s := working(t)
 	for _, begins := range []string{`"id":"01a1e512-title","ephemeral":true`, `"id":"01a1e513-next","ephemeral":false`} {
 		s.say(`{"method":"thread/started","params":{"thread":{` + begins + `,"status":{"type":"active","activeFlags":[]}}}}`)
 	}
@@ -298,11 +291,8 @@ func TestForItselfAlone(t *testing.T) {
 
 // The end of one thread's turn ends nothing that another one asks.
 func TestTheTurnOfAnotherThread(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
-	s.say(asked)
-	r := s.Next()
+	s := working(t)
+	r := s.asks(asked)
 	s.say(`{"method":"turn/completed","params":{"threadId":"01a1e511-7df5-75f1-8bbf-d89096450e09","turn":{"id":"turn-7","status":"completed"}}}`)
 	s.say(approval)
 	s.Next()
@@ -314,11 +304,8 @@ func TestTheTurnOfAnotherThread(t *testing.T) {
 
 // A Codex that has ended takes its questions along, and is found again.
 func TestCodexEnds(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
-	s.say(asked)
-	r := s.Next()
+	s := working(t)
+	r := s.asks(asked)
 	s.cut()
 	require.Contains(t, s.Settled(r).End.Reason, "Codex has ended")
 	s.works()

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/acp-bridge/acp-bridge/internal/filelock"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // ErrWatched means that another process watches.
@@ -20,9 +20,9 @@ func Lock(dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := filelock.Try(f); err != nil {
+	if err := proc.TryLock(f); err != nil {
 		f.Close()
-		if errors.Is(err, filelock.ErrLocked) {
+		if errors.Is(err, proc.ErrLocked) {
 			err = ErrWatched
 		}
 		return nil, err

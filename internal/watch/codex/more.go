@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"regexp"
@@ -111,7 +112,7 @@ func (r *run) toolOf(id string, p gjson.Result) (it desk.Item, item string, answ
 	}
 	it, answer = r.permission(id, json.RawMessage(input), decisions)
 	it.Call.Server = clean.Line(p.Get("serverName").Str)
-	it.Call.Questions[0].Text = firstOf(clean.Line(p.Get("message").Str), "use a tool of "+it.Call.Server)
+	it.Call.Questions[0].Text = cmp.Or(clean.Line(p.Get("message").Str), "use a tool of "+it.Call.Server)
 	it.Call.Name = clean.Line(r.toolName(p, input))
 	return it, mcpCall(p.Get("serverName").Str, input), answer
 }
@@ -139,7 +140,7 @@ func (r *run) toolName(p gjson.Result, input string) string {
 			name = it.Get("tool").Str
 		}
 	}
-	return firstOf(name, "a tool")
+	return cmp.Or(name, "a tool")
 }
 
 // itemName is how a request for permission names an item.

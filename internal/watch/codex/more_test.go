@@ -38,21 +38,14 @@ func TestToolOfAnMCPServer(t *testing.T) {
 		{"", `{"action":"cancel","content":null,"_meta":null}`, "failed", saidNo, "consumed"},
 	} {
 		t.Run(c.pick+" "+c.status+" "+c.failure, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, "0.166.0")
-			s.works()
-			s.say(fmt.Sprintf(toolAsks, 1, "shoes"))
-			r := s.Next()
+			s := working(t)
+			r := s.asks(fmt.Sprintf(toolAsks, 1, "shoes"))
 			require.Equal(t, "permission", r.Kind)
 			require.Equal(t, "shop", r.Call.Server)
 			require.Equal(t, "buy", r.Call.Name)
 			require.Equal(t, []string{"allow_once", "allow_always", "allow_always", "reject_once"}, r.About.Picks)
 			require.Contains(t, r.Detail, `"what": "shoes"`)
-			if c.pick == "" {
-				s.Dismiss(r)
-			} else {
-				s.Answer(r, watchtest.Picks(c.pick))
-			}
+			s.Decide(r, c.pick, "")
 			m := <-s.got
 			require.EqualValues(t, 1, m.Get("id").Int())
 			require.JSONEq(t, c.result, m.Get("result").Raw)
@@ -66,9 +59,7 @@ func TestToolOfAnMCPServer(t *testing.T) {
 // The request does not say which call it is for: what became of another one, and of one
 // that is just like it, says nothing about an answer.
 func TestToolCallsThatAreAlike(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
+	s := working(t)
 	s.say(fmt.Sprintf(toolAsks, 1, "shoes"))
 	first := s.Next()
 	s.say(fmt.Sprintf(toolAsks, 2, "shoes"))
@@ -97,9 +88,7 @@ func TestToolsWithTheSameArguments(t *testing.T) {
 		"nothing has the tool":     {strings.ReplaceAll(toolAsks, `run tool \"buy\"?`, `run it?`), "a tool"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, "0.166.0")
-			s.works()
+			s := working(t)
 			for i, tool := range []string{"look", "find", "show", "buy"} {
 				s.say(fmt.Sprintf(begins, fmt.Sprint("call_", i), tool))
 			}
@@ -112,9 +101,7 @@ func TestToolsWithTheSameArguments(t *testing.T) {
 // A message without the tool's name: one tool was called with these arguments, and it is
 // that one, however often.
 func TestToolThatWasSeen(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
+	s := working(t)
 	for i, what := range []string{"boots", "shoes", "shoes"} {
 		tool := map[string]string{"boots": "look", "shoes": "buy"}[what]
 		s.say(fmt.Sprintf(`{"method":"item/started","params":{"item":{"type":"mcpToolCall","id":"call_%d","server":"shop","tool":%q,"arguments":{"what":%q}},"threadId":%q}}`, i, tool, what, thread))
@@ -125,21 +112,15 @@ func TestToolThatWasSeen(t *testing.T) {
 
 // What a thread has asked is over when it is closed.
 func TestAThreadIsClosed(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
-	s.say(asked)
-	r := s.Next()
+	s := working(t)
+	r := s.asks(asked)
 	s.say(fmt.Sprintf(`{"method":"thread/closed","params":{"threadId":%q}}`, thread))
 	require.Contains(t, s.Settled(r).End.Reason, "ended in the terminal")
 }
 
 func TestToolAnsweredInTheTerminal(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
-	s.say(fmt.Sprintf(toolAsks, 1, "shoes"))
-	r := s.Next()
+	s := working(t)
+	r := s.asks(fmt.Sprintf(toolAsks, 1, "shoes"))
 	s.resolved(1)
 	require.Contains(t, s.Settled(r).End.Reason, "answered in the terminal")
 }
@@ -155,11 +136,8 @@ func TestFormOfAnMCPServer(t *testing.T) {
 		"cancel":  {result: `{"action":"cancel","content":null,"_meta":null}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, "0.166.0")
-			s.works()
-			s.say(formAsks)
-			r := s.Next()
+			s := working(t)
+			r := s.asks(formAsks)
 			require.Equal(t, "form", r.Kind)
 			require.Contains(t, r.Call.Questions[0].Text, `The MCP server "shop" asks: How is it to be?`)
 			if name == "cancel" {
@@ -187,18 +165,11 @@ func TestMorePermissions(t *testing.T) {
 		"":                                             `{"permissions":{},"scope":"turn"}`,
 	} {
 		t.Run(pick, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, "0.166.0")
-			s.works()
-			s.say(wantsMore)
-			r := s.Next()
+			s := working(t)
+			r := s.asks(wantsMore)
 			require.Equal(t, "I need the network", r.Call.Questions[0].Text)
 			require.Contains(t, r.Detail, `"enabled": true`)
-			if pick == "" {
-				s.Dismiss(r)
-			} else {
-				s.Answer(r, watchtest.Picks(pick))
-			}
+			s.Decide(r, pick, "")
 			m := <-s.got
 			require.EqualValues(t, 7, m.Get("id").Int())
 			require.JSONEq(t, result, m.Get("result").Raw)
@@ -210,9 +181,7 @@ func TestMorePermissions(t *testing.T) {
 
 // What cannot be shown elsewhere, or is not known, is for the terminal alone.
 func TestForTheTerminalAlone(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
+	s := working(t)
 	elicits := func(id int, rest string) {
 		s.say(fmt.Sprintf(`{"method":"mcpServer/elicitation/request","id":%d,"params":{"threadId":%q,"turnId":"turn-1","serverName":"shop",%s}}`, id, thread, rest))
 	}
@@ -230,9 +199,7 @@ func TestForTheTerminalAlone(t *testing.T) {
 
 // A rule reads as what it is, and no two options read alike.
 func TestRulesOfACommand(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, "0.166.0")
-	s.works()
+	s := working(t)
 	rule := func(words string) string {
 		return `{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":` + words + `}}`
 	}

@@ -54,9 +54,16 @@ func (e VersionError) Error() string {
 type client struct {
 	socket *websocket.Conn
 
-	mu      sync.Mutex
+	mu      sync.Mutex // only step takes it
 	serial  int
 	pending map[int]func(reply gjson.Result, ok bool) // called by the reader: it must not block
+}
+
+// step has the calls for one function at a time.
+func (c *client) step(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
 }
 
 // dial connects, and says who we are. The version is Codex's.
@@ -108,10 +115,11 @@ func (c *client) read(ctx context.Context, f func(gjson.Result)) error {
 			continue
 		}
 		id := int(message.Get("id").Int())
-		c.mu.Lock()
-		then := c.pending[id]
-		delete(c.pending, id)
-		c.mu.Unlock()
+		var then func(gjson.Result, bool)
+		c.step(func() {
+			then = c.pending[id]
+			delete(c.pending, id)
+		})
 		if then != nil {
 			then(message, true)
 		}
@@ -120,10 +128,8 @@ func (c *client) read(ctx context.Context, f func(gjson.Result)) error {
 
 // abandon ends all calls: there will be no reply.
 func (c *client) abandon() {
-	c.mu.Lock()
-	list := c.pending
-	c.pending = nil
-	c.mu.Unlock()
+	var list map[int]func(gjson.Result, bool)
+	c.step(func() { list, c.pending = c.pending, nil })
 	for _, then := range list {
 		then(gjson.Result{}, false)
 	}
@@ -134,14 +140,14 @@ var errEnded = errors.New("Codex has closed its socket")
 // ask makes a request. What then does comes in its order among Codex's messages; it is
 // called with ok false if there will be no reply.
 func (c *client) ask(ctx context.Context, method string, params any, then func(reply gjson.Result, ok bool)) {
-	c.mu.Lock()
-	ended := c.pending == nil
-	c.serial++
-	id := c.serial
-	if !ended {
-		c.pending[id] = then
-	}
-	c.mu.Unlock()
+	id, ended := 0, false
+	c.step(func() {
+		c.serial++
+		id = c.serial
+		if ended = c.pending == nil; !ended {
+			c.pending[id] = then
+		}
+	})
 	if ended {
 		then(gjson.Result{}, false)
 		return

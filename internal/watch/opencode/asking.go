@@ -28,13 +28,37 @@ func (r *run) question(ctx context.Context, p gjson.Result) {
 		return
 	}
 	path := "/question/" + url.PathEscape(p.Get("id").Str)
-	read := func(p gjson.Result) (convert.Outcome, error) { return dialect.ReadResult(req, []byte(p.Raw)) }
+	read := func(p gjson.Result) (convert.Outcome, error) { return answersIn(req.Call, p.Get("answers")) }
 	r.ask(ctx, p, desk.Item{Kind: desk.Question, Call: req.Call}, read, func(ctx context.Context, o convert.Outcome) error {
 		if o.Status != convert.Answered {
 			return r.tell(ctx, path+"/reject", nil)
 		}
 		return r.tell(ctx, path+"/reply", json.RawMessage(dialect.Encode(req, dialect.Reply{Outcome: o}).Body))
 	})
+}
+
+// answersIn reads what was answered in the terminal: a list of labels and own words
+// for each question.
+func answersIn(c convert.Call, answers gjson.Result) (convert.Outcome, error) {
+	var lists [][]string
+	if err := json.Unmarshal([]byte(answers.Raw), &lists); err != nil || len(lists) > len(c.Questions) {
+		return convert.Outcome{}, errors.New("expected one list of strings a question")
+	}
+	o := convert.Outcome{Status: convert.Answered, Answers: make([]convert.Answer, len(c.Questions))}
+	for i, list := range lists {
+		q, a := c.Questions[i], &o.Answers[i]
+		for _, item := range list {
+			if slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == item }) {
+				a.Selected = append(a.Selected, item)
+			} else {
+				a.Text = strings.TrimPrefix(a.Text+", "+item, ", ")
+			}
+		}
+		if q.Closed && a.Text != "" {
+			return convert.Outcome{}, errors.New("the question accepts only its options")
+		}
+	}
+	return o, o.Check(c)
 }
 
 // What a person can say to a permission, in OpenCode's words.
@@ -72,7 +96,7 @@ func (r *run) permission(ctx context.Context, p gjson.Result) {
 		it.About.Picks = append(it.About.Picks, c.kind)
 	}
 	it.Call = convert.Call{Name: p.Get("permission").Str, Questions: []convert.Question{q}, Input: inputOf(p)}
-	it.Check = func(answers []convert.Answer) error { _, _, err := picked(choices, answers); return err }
+	it.Check = it.About.Check(q.Options)
 	path := "/permission/" + url.PathEscape(p.Get("id").Str) + "/reply"
 	read := func(p gjson.Result) (convert.Outcome, error) {
 		i := slices.IndexFunc(choices, func(c choice) bool { return c.reply == p.Get("reply").Str })
@@ -84,11 +108,11 @@ func (r *run) permission(ctx context.Context, p gjson.Result) {
 	r.ask(ctx, p, it, read, func(ctx context.Context, o convert.Outcome) error {
 		reply, note := reject, "The user dismissed the permission request"
 		if o.Status == convert.Answered {
-			c, words, err := picked(choices, o.Answers)
+			i, words, err := it.About.Picked(q.Options, o.Answers)
 			if err != nil {
 				return err
 			}
-			reply, note = c.reply, words
+			reply, note = choices[i].reply, words
 		}
 		body := map[string]string{"reply": reply}
 		if note != "" {
@@ -96,22 +120,6 @@ func (r *run) permission(ctx context.Context, p gjson.Result) {
 		}
 		return r.tell(ctx, path, body)
 	})
-}
-
-// picked is the option that was picked, with the words beside it.
-func picked(choices []choice, answers []convert.Answer) (choice, string, error) {
-	if len(answers) != 1 || len(answers[0].Selected) != 1 || answers[0].Text != "" {
-		return choice{}, "", errors.New("a permission takes one of its options, and a note beside it")
-	}
-	i := slices.IndexFunc(choices, func(c choice) bool { return c.label == answers[0].Selected[0] })
-	note := strings.TrimSpace(answers[0].Note)
-	switch {
-	case i < 0:
-		return choice{}, "", errors.New("this option was not offered")
-	case note != "" && choices[i].reply != reject:
-		return choice{}, "", errors.New("the agent takes no words with a permission: leave them out, or reject with them")
-	}
-	return choices[i], note, nil
 }
 
 // titleOf says what a permission is for, in a line.

@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,10 +63,17 @@ type run struct {
 	writing sync.Mutex
 	out     io.Writer
 
-	mu      sync.Mutex
+	mu      sync.Mutex     // only step takes it
 	events  []gjson.Result // that were not handled yet
 	pending map[int]chan reply
 	serial  int
+}
+
+// step has what was read for one function at a time.
+func (r *run) step(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
 }
 
 // session is a conversation, or what a sub-agent does in one.
@@ -91,33 +99,34 @@ func (r *run) read(in io.Reader) error {
 			continue
 		}
 		line := gjson.Parse(lines.Text())
-		r.mu.Lock()
-		if n := line.Get("reply"); n.Exists() {
-			if to := r.pending[int(n.Int())]; to != nil {
-				delete(r.pending, int(n.Int()))
-				to <- reply{int(line.Get("status").Int()), line.Get("data")}
-			}
-		} else {
-			r.events = append(r.events, line)
-			select {
-			case r.more <- struct{}{}:
-			default:
-			}
-		}
-		r.mu.Unlock()
+		r.step(func() { r.take(line) })
 	}
 	return lines.Err()
 }
 
-func (r *run) next() (line gjson.Result, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.events) == 0 {
-		return line, false
+// take takes a line. Nobody is waited for: whoever waits for a reply has room for one.
+func (r *run) take(line gjson.Result) {
+	if n := line.Get("reply"); n.Exists() {
+		if to := r.pending[int(n.Int())]; to != nil {
+			delete(r.pending, int(n.Int()))
+			to <- reply{int(line.Get("status").Int()), line.Get("data")}
+		}
+		return
 	}
-	line = r.events[0]
-	r.events = r.events[1:]
-	return line, true
+	r.events = append(r.events, line)
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
+func (r *run) next() (line gjson.Result, ok bool) {
+	r.step(func() {
+		if ok = len(r.events) > 0; ok {
+			line, r.events = r.events[0], r.events[1:]
+		}
+	})
+	return line, ok
 }
 
 func (r *run) handle(ctx context.Context) {
@@ -148,7 +157,7 @@ func (r *run) event(ctx context.Context, kind string, p gjson.Result) {
 		r.know(p.Get("info"))
 	case "session.deleted", "session.idle", "session.error":
 		// What belongs to a turn ends with it, also where OpenCode goes on to show it.
-		id := firstOf(p.Get("sessionID").Str, p.Get("info.id").Str)
+		id := cmp.Or(p.Get("sessionID").Str, p.Get("info.id").Str)
 		r.over(id)
 		r.rests(kind, id, p.Get("error"))
 	case "question.asked":
@@ -169,21 +178,14 @@ func (r *run) rests(kind, id string, failure gjson.Result) {
 	if !known || s.parent != "" || kind == "session.deleted" {
 		return
 	}
-	t := desk.Turn{Session: id, Agent: r.agent, Dir: firstOf(s.dir, r.dir), About: about.About{Title: s.title}}
+	t := desk.Turn{Session: id, Agent: r.agent, Dir: cmp.Or(s.dir, r.dir), About: about.About{Title: s.title}}
 	if kind == "session.error" {
 		r.failed[id] = true
-		t.Err = errors.New(firstOf(failure.Get("data.message").Str, failure.Get("name").Str))
+		t.Err = errors.New(cmp.Or(failure.Get("data.message").Str, failure.Get("name").Str))
 	}
 	if failure.Get("name").Str != "MessageAbortedError" && !told {
 		r.watch.EndTurn(t)
 	}
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func (r *run) know(info gjson.Result) session {
@@ -234,13 +236,13 @@ func (r *run) ask(ctx context.Context, p gjson.Result, it desk.Item, read func(g
 		return
 	}
 	own, root := r.in(ctx, in)
-	it.Agent, it.Dir, it.About.Title = r.agent, firstOf(own.dir, r.dir), clean.Line(root.title)
+	it.Agent, it.Dir, it.About.Title = r.agent, cmp.Or(own.dir, r.dir), clean.Line(root.title)
 	it.Call.Session, it.Call.ID = root.id, id
 	if own.id != root.id {
 		it.Call.SubAgent = convert.SubAgent{ID: own.id, Task: clean.Line(own.title)}
 	}
 	r.open[id] = opened{own.id, root.id, read}
-	r.watch.Ask(watch.Asking{Item: it, Answer: answer})
+	r.watch.Ask(watch.Dialog{Item: it, Answer: answer})
 }
 
 // over ends what a session has asked.
@@ -298,11 +300,12 @@ func (e statusError) Error() string {
 // do has the plugin make a request.
 func (r *run) do(ctx context.Context, method, path string, body any) (gjson.Result, error) {
 	to := make(chan reply, 1)
-	r.mu.Lock()
-	r.serial++
-	n := r.serial
-	r.pending[n] = to
-	r.mu.Unlock()
+	n := 0
+	r.step(func() {
+		r.serial++
+		n = r.serial
+		r.pending[n] = to
+	})
 	line, err := json.Marshal(struct {
 		Request int    `json:"request"`
 		Method  string `json:"method"`
@@ -322,9 +325,7 @@ func (r *run) do(ctx context.Context, method, path string, body any) (gjson.Resu
 		}
 		return got.data, nil
 	case <-ctx.Done():
-		r.mu.Lock()
-		delete(r.pending, n)
-		r.mu.Unlock()
+		r.step(func() { delete(r.pending, n) })
 		return gjson.Result{}, ctx.Err()
 	}
 }

@@ -6,24 +6,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
-	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/opencode"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 func TestMain(m *testing.M) {
-	paralleltest.Main(8)
-	goleak.VerifyTestMain(leaktest.Patient(m), goleak.Cleanup(func(code int) { watchtest.Clean(); os.Exit(code) }))
+	leaktest.Parallel(8)
+	leaktest.Main(m)
 }
 
 // plugin plays OpenCode's plugin, with lines as the real one wrote them (1.18.33).
@@ -36,7 +34,8 @@ type plugin struct {
 	*watchtest.Site
 }
 
-func newPlugin(t *testing.T) *plugin {
+// startPlugin says hello for an agent.
+func startPlugin(t *testing.T, agent string) *plugin {
 	t.Helper()
 	s := watchtest.New(t, web.CanAsk)
 	in, toUs := io.Pipe()
@@ -44,13 +43,19 @@ func newPlugin(t *testing.T) *plugin {
 	p := &plugin{t, toUs, bufio.NewScanner(fromUs), make(chan error, 1), 0, s}
 	w := watch.Start(s.Options())
 	go func() {
-		err := opencode.Run(context.Background(), in, out, w, "OpenCode")
+		err := opencode.Run(context.Background(), in, out, w, agent)
 		w.Close()
 		out.Close()
 		p.ended <- err
 	}()
 	t.Cleanup(p.end)
 	p.say(`{"hello":{"directory":"/src/app"}}`)
+	return p
+}
+
+func newPlugin(t *testing.T) *plugin {
+	t.Helper()
+	p := startPlugin(t, "OpenCode")
 	for range 2 { // what was asked before
 		p.expect("GET", "", "")
 		p.reply(200, "[]")
@@ -78,6 +83,13 @@ func (p *plugin) say(line string) {
 
 func (p *plugin) event(kind, properties string) {
 	p.say(fmt.Sprintf(`{"event":{"type":%q,"properties":%s}}`, kind, properties))
+}
+
+// asks is an event that is asked at the hub then.
+func (p *plugin) asks(kind, properties string) *hub.Record {
+	p.t.Helper()
+	p.event(kind, properties)
+	return p.Next()
 }
 
 // request is what the plugin is to do.
@@ -117,8 +129,7 @@ const (
 func TestAQuestionIsAnsweredAtTheHub(t *testing.T) {
 	t.Parallel()
 	p := newPlugin(t)
-	p.event("question.asked", askedQuestion)
-	r := p.Next()
+	r := p.asks("question.asked", askedQuestion)
 	require.Equal(t, "ses_1main", r.Conversation)
 	require.Equal(t, "OpenCode", r.Agent)
 	require.Equal(t, "/src/app", r.Dir)
@@ -135,8 +146,7 @@ func TestAQuestionIsAnsweredAtTheHub(t *testing.T) {
 func TestAQuestionIsAnsweredInTheTerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlugin(t)
-	p.event("question.asked", askedQuestion)
-	r := p.Next()
+	r := p.asks("question.asked", askedQuestion)
 	p.event("question.replied", `{"sessionID":"ses_1main","requestID":"que_1","answers":[["SQLite"],["Auth","Logs"]]}`)
 	end := p.Settled(r).End
 	require.Equal(t, "answered", end.Outcome)
@@ -148,8 +158,7 @@ func TestAQuestionIsAnsweredInTheTerminal(t *testing.T) {
 func TestAnswersAtTheSameMoment(t *testing.T) {
 	t.Parallel()
 	p := newPlugin(t)
-	p.event("question.asked", askedQuestion)
-	r := p.Next()
+	r := p.asks("question.asked", askedQuestion)
 	p.Answer(r, watchtest.Picks("SQLite"), watchtest.Picks("Auth"))
 	p.expect("POST", "/question/que_1/reply", "")
 	p.event("question.replied", `{"sessionID":"ses_1main","requestID":"que_1","answers":[["PostgreSQL"],[]]}`)
@@ -187,8 +196,7 @@ func TestWithdrawn(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPlugin(t)
-			p.event("question.asked", askedQuestion)
-			r := p.Next()
+			r := p.asks("question.asked", askedQuestion)
 			p.event("session.idle", `{"sessionID":"ses_another"}`)
 			p.event("question.replied", `{"sessionID":"ses_1main","requestID":"que_another","answers":[["SQLite"]]}`)
 			if c.event == "" {
@@ -204,8 +212,7 @@ func TestWithdrawn(t *testing.T) {
 func TestDismissedAtTheHub(t *testing.T) {
 	t.Parallel()
 	p := newPlugin(t)
-	p.event("question.asked", askedQuestion)
-	r := p.Next()
+	r := p.asks("question.asked", askedQuestion)
 	p.Dismiss(r)
 	p.expect("POST", "/question/que_1/reject", "")
 	p.reply(200, "true")
@@ -226,16 +233,11 @@ func TestPermission(t *testing.T) {
 	} {
 		t.Run(c.pick+c.note, func(t *testing.T) {
 			p := newPlugin(t)
-			p.event("permission.asked", askedBash)
-			r := p.Next()
+			r := p.asks("permission.asked", askedBash)
 			require.Equal(t, "permission", r.Kind)
 			require.Contains(t, r.Detail, `"command": "echo hi > x.txt"`)
 			require.Equal(t, []string{"allow_once", "allow_always", "reject_once"}, r.About.Picks)
-			if c.pick == "" {
-				p.Dismiss(r)
-			} else {
-				p.Answer(r, watchtest.Noted(c.pick, c.note))
-			}
+			p.Decide(r, c.pick, c.note)
 			p.expect("POST", path, c.body)
 			p.reply(200, "true")
 			p.Receipt(r, "consumed")
@@ -243,8 +245,7 @@ func TestPermission(t *testing.T) {
 	}
 	t.Run("in the terminal", func(t *testing.T) {
 		p := newPlugin(t)
-		p.event("permission.asked", askedBash)
-		r := p.Next()
+		r := p.asks("permission.asked", askedBash)
 		p.event("permission.replied", `{"sessionID":"ses_1main","requestID":"per_1","reply":"always"}`)
 		require.Equal(t, []string{"Always allow echo *"}, p.Settled(r).End.Answers[0].Selected)
 	})
@@ -270,19 +271,7 @@ func TestSubAgents(t *testing.T) {
 // What was asked before we were there is found, and nothing that cannot be read is asked.
 func TestAskedBefore(t *testing.T) {
 	t.Parallel()
-	s := watchtest.New(t, web.CanAsk)
-	in, toUs := io.Pipe()
-	fromUs, out := io.Pipe()
-	p := &plugin{t, toUs, bufio.NewScanner(fromUs), make(chan error, 1), 0, s}
-	w := watch.Start(s.Options())
-	go func() {
-		err := opencode.Run(context.Background(), in, out, w, "Kilo")
-		w.Close()
-		out.Close()
-		p.ended <- err
-	}()
-	t.Cleanup(p.end)
-	p.say(`{"hello":{"directory":"/src/app"}}`)
+	p := startPlugin(t, "Kilo")
 	for range 2 {
 		require.True(t, p.lines.Scan())
 		var r request
@@ -297,7 +286,7 @@ func TestAskedBefore(t *testing.T) {
 		p.reply(200, `[{"id":"que_2","sessionID":"ses_1main","questions":"?"}]`)
 	}
 	r := p.Next()
-	require.Contains(t, r.ID, "per_1")
+	require.Contains(t, r.Call.ID, "per_1")
 	require.Equal(t, "Kilo", r.Agent)
 	p.say("garbage")
 	p.say(`{"event":7}`)
@@ -310,10 +299,9 @@ func TestAskedBefore(t *testing.T) {
 func TestWordsWithAPermission(t *testing.T) {
 	t.Parallel()
 	p := newPlugin(t)
-	p.event("permission.asked", askedBash)
-	r := p.Next()
+	r := p.asks("permission.asked", askedBash)
 	p.Answer(r, watchtest.Noted("Allow once", "quickly"))
-	require.Contains(t, p.Receipt(r, "undeliverable").End.Undelivered, "takes no words")
+	require.Contains(t, p.Receipt(r, "undeliverable").End.Undelivered, "with a condition")
 }
 
 // An OpenCode that does not say of which conversation something is keeps nothing else from
@@ -336,8 +324,7 @@ func TestOpenCodeSaysNothing(t *testing.T) {
 func TestOpenCodeEndsWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPlugin(t)
-	p.event("permission.asked", askedBash)
-	r := p.Next()
+	r := p.asks("permission.asked", askedBash)
 	p.Answer(r, watchtest.Picks("Allow once"))
 	p.expect("POST", "/permission/per_1/reply", `{"reply":"once"}`)
 	p.end()
@@ -353,7 +340,7 @@ func TestNamesThatLeadElsewhere(t *testing.T) {
 	}
 	p.event("question.asked", strings.Replace(askedQuestion, "ses_1main", "../ses_1main", 1))
 	p.event("permission.asked", askedBash)
-	require.Contains(t, p.Next().ID, "per_1")
+	require.Contains(t, p.Next().Call.ID, "per_1")
 	open, _ := p.Board.Waiting(10)
 	require.Len(t, open, 1)
 }

@@ -2,13 +2,9 @@
 package watchtest
 
 import (
-	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -58,14 +54,6 @@ func New(t testing.TB, can web.Can) *Site {
 	return s
 }
 
-// TokenFile is a file with the credential.
-func (s *Site) TokenFile() string {
-	s.t.Helper()
-	name := filepath.Join(s.t.TempDir(), "token")
-	require.NoError(s.t, os.WriteFile(name, []byte(s.Token), 0o600))
-	return name
-}
-
 // Options are those of a link to the hub.
 func (s *Site) Options() hublink.Options {
 	s.t.Helper()
@@ -112,7 +100,7 @@ func (s *Site) Becomes(r *hub.Record, what string, ok func(*hub.Record) bool) *h
 	same := func(o *hub.Record) bool { return o.Key() == r.Key() && ok(o) }
 	reader := s.Board.Read(0)
 	reader.Next()
-	if now, err := s.Board.FindKey(s.t.Context(), r.Key()); err == nil && same(now) {
+	if now, err := s.Board.FindRef(r.Ref()); err == nil && same(now) {
 		return now
 	}
 	return s.read(reader, "the question is "+what, same)
@@ -144,17 +132,14 @@ func (s *Site) Dismiss(r *hub.Record) {
 	require.NoError(s.t, err)
 }
 
-// Away says that nobody sits at the terminal, or that somebody is back.
-func (s *Site) Away(away bool) {
+// Decide answers a permission by a label, and dismisses it without one.
+func (s *Site) Decide(r *hub.Record, label, note string) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.URL+"/away", strings.NewReader(fmt.Sprintf(`{"away":%t}`, away)))
-	require.NoError(s.t, err)
-	req.Header.Set("Authorization", "Bearer "+s.Owner)
-	req.Header.Set("Content-Type", "application/json")
-	reply, err := http.DefaultClient.Do(req)
-	require.NoError(s.t, err)
-	reply.Body.Close()
-	require.Equal(s.t, http.StatusOK, reply.StatusCode)
+	if label == "" {
+		s.Dismiss(r)
+		return
+	}
+	s.Answer(r, Noted(label, note))
 }
 
 // Picks is an answer of labels.
@@ -163,12 +148,4 @@ func Picks(labels ...string) convert.Answer { return convert.Answer{Selected: la
 // Noted is a pick with words beside it.
 func Noted(label, note string) convert.Answer {
 	return convert.Answer{Selected: []string{label}, Note: note}
-}
-
-// Must returns what a call returns that cannot fail in a test.
-func Must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

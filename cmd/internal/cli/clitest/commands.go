@@ -12,6 +12,9 @@ import (
 func Texts(p *cli.Program) (all []string) {
 	for _, c := range p.All() {
 		all = append(all, c.About)
+		for _, row := range c.Table {
+			all = append(all, row.What)
+		}
 	}
 	for _, t := range p.Topics() {
 		all = append(all, t.Text)

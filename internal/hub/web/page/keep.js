@@ -16,6 +16,7 @@ function keys() {
   try { return Object.keys(localStorage); } catch { return [...memory.keys()]; }
 }
 
+export const fields = "textarea, .field"; // where somebody types
 const drafts = "acp-bridge draft ", later = "acp-bridge later ", secretName = "acp-bridge page";
 const named = (card) => card.id + " " + card.dataset.revision;
 
@@ -29,9 +30,10 @@ if (given) {
 export const secret = () => get(secretName) || given; // another tab may have logged in since
 export const headers = (more) => ({ "Acp-Bridge-Page": secret(), ...more });
 
-// What was typed is kept until the question is settled.
+// What was typed is kept until the question is settled, but for what nobody else may see.
 export function keep(card) {
-  const values = [...new FormData(card.querySelector("form"))].filter(([k, v]) => /^[atn]\d+$/.test(k) && v !== "");
+  const form = card.querySelector("form"), plain = (e) => !e.matches?.(".secret") && e.value !== e.defaultValue;
+  const values = [...new FormData(form)].filter(([k, v]) => /^([abtn]\d+|plan)$/.test(k) && v !== "" && (/^[ab]/.test(k) || plain(form.elements[k])));
   if (values.length) set(drafts + named(card), JSON.stringify(values));
   else drop(drafts + named(card));
 }
@@ -46,14 +48,16 @@ export function restore(card) {
   for (const input of card.querySelectorAll("input[name^=a]")) {
     input.checked = values.some(([k, v]) => k === input.name && v === input.value);
   }
-  for (const area of card.querySelectorAll("textarea")) {
+  for (const area of card.querySelectorAll(fields + ", select")) {
     const value = values.find(([k]) => k === area.name);
     if (!value) continue;
     area.value = value[1];
-    if (value[1] && area.closest("details")) area.closest("details").open = true;
+    for (let d = value[1] && area.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
   }
 }
 export const begun = (card) => get(drafts + named(card)) !== null;
+// What is kept of cards that are not among these.
+export const strays = (cards) => keys().filter((k) => [drafts, later].some((p) => k.startsWith(p) && !cards.some((c) => k === p + named(c))));
 export const forget = (card) => { drop(drafts + named(card)); drop(later + named(card)); };
 export function forgetAll() {
   for (const key of keys()) if (key.startsWith(drafts) || key.startsWith(later) || key === secretName) drop(key);

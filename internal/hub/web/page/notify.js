@@ -89,7 +89,7 @@ async function toggle() {
     set(told, stopped ? "no" : "yes");
     return stopped ? "Notifications are off." : "They could not be turned off. Try again.";
   }
-  if (await Notification.requestPermission() !== "granted") return "This browser does not let the page tell you.";
+  if (await Notification.requestPermission() !== "granted") return "Notifications are blocked in this browser.";
   set(told, "yes");
   await subscribe();
   return pushed ? "Notifications are on, also while this page is closed." : "Notifications are on while this page is open.";

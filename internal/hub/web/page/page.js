@@ -1,8 +1,9 @@
 // The page works without this script: every question is a plain form. With it,
 // questions come and go by themselves, what was typed survives a reload, and an
 // answer does not leave the page.
-import { begun, forget, forgetAll, headers, isLater, keep, putAside, restore, secret } from "./keep.js";
-import { below, inView, onSeen, seen, touchesView, waits, watch } from "./seen.js";
+import { acts, given, isPending, labelOf, read, short, stop, told } from "./act.js";
+import { begun, drop, fields, forget, forgetAll, headers, isLater, keep, putAside, restore, secret, strays } from "./keep.js";
+import { inView, isCut, lacks, onSeen, touchesView, waits, watch } from "./seen.js";
 import { notifications, notify, turned } from "./notify.js";
 import { keys } from "./keys.js";
 import { phone } from "./phone.js";
@@ -26,15 +27,16 @@ function say(text, quiet = false) {
 }
 
 // Buttons that permit are there once the end was in view.
-function ready(card, busy = false) {
-  const wait = waits(card);
+function ready(card) {
+  const wait = waits(card), busy = Boolean(card.mine);
   for (const b of card.querySelectorAll("form.answer button:not(.unfold)")) b.disabled = busy || b.hasAttribute("data-gated") && wait;
   const more = card.querySelector(".more");
   if (!more) return;
-  more.textContent = "↓ Scroll to the end to allow it.";
-  more.hidden = !wait || !below(card) || Boolean(card.querySelector(".unfold"));
+  const way = wait && !card.querySelector(".unfold") && lacks(card);
+  more.textContent = way + " to allow it.";
+  more.hidden = !way;
 }
-onSeen((card) => ready(card));
+onSeen(ready);
 
 async function unfold(card) {
   const button = card.querySelector(".unfold");
@@ -71,10 +73,10 @@ function count() {
 // where it is on the screen.
 const settling = 500, resting = 3000;
 const placed = new WeakMap(); // card: when it came to its place
-let pointed = -Infinity; // when the pointer was moved last
+let pointerMoved = -Infinity;
 const top = (card) => card.getBoundingClientRect().top;
 function inUse(list) {
-  return list.find((c) => performance.now() - pointed < resting && c.matches(":hover") && touchesView(c)) ?? // a browser notices late that it was scrolled away
+  return list.find((c) => performance.now() - pointerMoved < resting && c.matches(":hover") && touchesView(c)) ?? // a browser notices late that it was scrolled away
     list.find((c) => c.contains(document.activeElement) && touchesView(c)) ??
     list.find((c) => scrollY > 0 && c.getBoundingClientRect().bottom > 60);
 }
@@ -138,11 +140,11 @@ function end(card, what, said, steps) {
   card.going = setTimeout(() => go(card), 6000);
 }
 function tell(card, what, said, steps) {
-  const thing = [...card.querySelectorAll(".thing :is(.l, .path, .address, .tool, .md)")].map((e) => e.textContent.trim()).find((t) => !/^(#|set [-+]|$)/.test(t)); // of a script, what it does
-  const asked = card.querySelector(".intro, .text")?.textContent.trim() ?? thing ?? card.querySelector("h3").textContent;
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
   if (what) head.textContent = what;
-  tail.textContent = (head.textContent ? "· " : "") + short(asked, 70) + " · " + said;
+  const several = card.querySelectorAll(".ask").length > 1 && head.textContent.includes(": "); // each says what it is about
+  const topic = several ? "" : card.dataset.topic || short((card.querySelector(".intro, .text") ?? card.querySelector("h3")).textContent.trim(), 70);
+  tail.textContent = (head.textContent ? "· " : "") + (topic && topic + " · ") + said;
   if (steps) card.querySelector(".steps").replaceChildren(...steps.map(([text, done]) => {
     const s = document.createElement("span");
     s.className = done ? "done" : "todo";
@@ -170,67 +172,36 @@ const beside = (card) => after(card) ?? after(card, -1);
 function rest(card) { card.focus({ preventScroll: true }); }
 
 const sayings = { answered: "answered", declined: "declined", cancelled: "dismissed", failed: "withdrawn", disconnected: "withdrawn" };
-const ended = (c) => (c.by || c.outcome === "answered" ? sayings[c.outcome] ?? "ended" : "withdrawn") + (c.by ? " by " + c.by : "") + (c.by && c.elsewhere ? ", according to the agent's machine" : "");
+const ended = (c) => (c.by || c.outcome === "answered" ? sayings[c.outcome] ?? "ended" : c.outcome === "disconnected" ? "left to the terminal, where it may still be open" : "withdrawn") + (c.by ? " by " + c.by : "") + (c.by && c.elsewhere ? ", according to the agent's machine" : "");
 const receipts = { accepted: 1, unknown: 1, delivered: 2, consumed: 3 };
 const stepsOf = (c) => c.by && receipts[c.receipt] ? ["sent", "delivered", "used"].map((s, i) => [s, i < receipts[c.receipt]]) : [];
 
 // One tap is an answer: it can be taken back for as long as it is not sent.
-const pending = new WeakMap();
-const sendTime = 3000;
-function stop(card) {
-  const p = pending.get(card);
-  if (!p) return false;
-  clearTimeout(p.timer);
-  pending.delete(card);
-  const line = card.querySelector(".sending");
-  line.hidden = true;
-  line.replaceChildren();
-  return true;
-}
 function tap(card, input) {
   const form = card.querySelector("form");
-  const typed = [...form.querySelectorAll("textarea")].some((t) => t.value.trim()) || form.querySelector("details.note[open]");
+  const typed = [...form.querySelectorAll(fields)].some((t) => t.value.trim()) || form.querySelector("details.note[open]");
   stop(card);
-  if (typed || !form.hasAttribute("data-tap") || waits(card)) return;
-  soon(card, null, "Sending “" + input.closest("label").querySelector(".label").textContent + "”…", "Send");
+  if (typed || !form.hasAttribute("data-tap") || waits(card) || unseenPick(card)) return;
+  hold(read(card), "Sending “" + input.closest("label").querySelector(".label").textContent + "”…", "Send", "Not sent");
 }
-// What can be taken back: an answer, or a dismissal, whose button it is.
-function soon(card, button, text, now) {
-  const line = card.querySelector(".sending");
-  line.innerHTML = `<span></span><button type="button" class="undo">Undo</button><button name="do" class="now"></button>`;
-  line.querySelector("span").textContent = text;
-  Object.assign(line.querySelector(".now"), { textContent: now, value: button?.value ?? "answer" });
-  line.hidden = false;
-  pending.set(card, { button, timer: setTimeout(() => { stop(card); send(card, button); }, sendTime) });
+// What is picked has been in view, to the end of its preview.
+function unseenPick(card) {
+  const option = [...card.querySelectorAll(".option:has(:checked)")].find(isCut);
+  if (option) problem(card, "See all of “" + short(option.querySelector(".label").textContent, 40) + "” first: its preview goes on.");
+  return option;
 }
 
 // Whoever leaves the page has answered.
-function sendNow() {
-  for (const card of open()) {
-    const button = pending.get(card)?.button;
-    if (stop(card)) send(card, button);
-  }
-}
+const sendNow = () => open().forEach(release);
 addEventListener("pagehide", sendNow);
 document.addEventListener("visibilitychange", () => { if (document.hidden) sendNow(); else refreshSoon(); });
 
-async function send(card, button) {
-  const form = card.querySelector("form.answer");
-  const doing = button?.name === "do" ? button.value : "answer";
+async function send({ card, button, doing, body, words }) {
   if (doing !== "cancel" && (!button || button.hasAttribute("data-gated")) && waits(card)) return;
-  const body = new URLSearchParams([...new FormData(form), ["do", doing]]);
-  body.delete("page");
-  body.delete("seen");
-  if (seen(card)) body.set("seen", seen(card));
-  if (button?.name === "a0") body.set("a0", button.value);
-  if (button?.name === "a0" && !button.matches(".reject")) body.delete("n0");
-  const label = button?.querySelector("span")?.textContent ?? "Reject";
-  const why = body.get("n0")?.trim();
-  const words = button?.name === "a0" ? ({ Allow: "Allowed", Reject: "Rejected" }[label] ?? label) + (why ? ": " + short(why) : "") : answer(form);
   stop(card);
   problem(card, "");
-  ready(card, true);
   card.mine = "you, on this device"; // also if the hub tells it before it replies
+  ready(card);
   try {
     const keepalive = body.toString().length < 60000; // browsers take no more of what outlives the page
     const reply = await fetch("/answer", { method: "POST", body, keepalive, headers: headers({ Accept: "application/json" }) });
@@ -253,13 +224,7 @@ async function send(card, button) {
   ready(card);
   refreshSoon();
 }
-const sentence = (t) => { const s = t.replace(/^bad request: /, ""); return s.charAt(0).toUpperCase() + s.slice(1).replace(/([^.!?])$/, "$1."); };
-function answer(form) {
-  const picks = [...form.querySelectorAll("input:checked")].map((i) => i.closest("label").querySelector(".label").textContent);
-  const words = [...form.querySelectorAll("textarea:not([name^=n])")].map((t) => t.value.trim()).filter(Boolean);
-  return short([...picks, ...words].join(", "));
-}
-function short(t, most = 80) { return t.length > most ? t.slice(0, most) + "…" : t; }
+const sentence = (t) => { const s = t.replace(/^bad request:\s/, ""); return s.charAt(0).toUpperCase() + s.slice(1).replace(/([^.!?])$/, "$1."); };
 // After an answer the next of the same agent comes into view, at its top. If it was not
 // there yet, that is for as long as its person does nothing else.
 let acting = null, came = null; // the card that was used last; one that goes on from it
@@ -274,7 +239,7 @@ function advance(next) {
   moved(next);
 }
 
-const typedIn = (card) => [...card.querySelectorAll("textarea")].some((t) => t.value.trim() && t.value !== t.defaultValue);
+const typedIn = (card) => [...card.querySelectorAll(fields)].some((t) => t.value.trim() && t.value !== t.defaultValue);
 function submit(event) {
   if (event.target.matches("#filter, .pages")) { event.preventDefault(); want(event.target, event.submitter); return; }
   if (event.target.matches(".dismiss-all")) { event.preventDefault(); dismissAll(event.target); return; }
@@ -283,41 +248,44 @@ function submit(event) {
   event.preventDefault();
   const card = form.closest(".card");
   const button = event.submitter;
-  if (button?.matches(".unfold")) { unfold(card); return; }
+  if (button?.matches(".unfold")) { halt(card); unfold(card); return; }
+  const reason = button?.matches(".acts .reject:not(.always)") && card.querySelector(".reason:not(.edit)");
+  if (reason) { openField(reason, true); return; }
   const dismisses = button?.matches(".dismiss");
   if (dismisses && typedIn(card) && !button.dataset.sure) {
+    const text = button.textContent;
     button.dataset.sure = "yes";
     button.textContent = "Dismiss and lose what you wrote?";
-    setTimeout(() => { delete button.dataset.sure; button.textContent = "Dismiss and stop the agent"; }, 5000);
+    setTimeout(() => { delete button.dataset.sure; button.textContent = text; }, 5000);
     return;
   }
   if (dismisses || button?.matches(".decline")) {
-    stop(card);
     moved(card); // its buttons have
-    if (dismisses) soon(card, button, "Dismissing…", "Dismiss"); else soon(card, button, "Declining…", "Decline");
+    if (dismisses) hold(read(card, button), "Dismissing…", "Dismiss", "Not dismissed"); else hold(read(card, button), "Declining…", "Decline", "Not declined");
     return;
   }
-  if (button?.hasAttribute("data-gated") && button.name === "a0" && card.querySelector("textarea[name=n0]")?.value.trim()) {
-    problem(card, "A reason goes with a rejection. Clear it to allow this.");
-    return;
+  const gated = button?.hasAttribute("data-gated"), picks = button?.name === "a0", permits = picks && gated, plan = card.querySelector(".edit textarea");
+  if (permits && card.querySelector("textarea[name=n0]")?.value.trim()) problem(card, "A reason goes with a rejection. Clear it to allow this.");
+  else if (permits && plan && plan.value !== plan.defaultValue && !button.closest(".edit")) problem(card, "You have edited the plan. Approve the edited plan below, or undo your edits.");
+  else if (picks || !lacking(card) && !unseenPick(card)) {
+    const act = read(card, button);
+    if (gated && byKey) hold(act, "Sending “" + (picks ? labelOf(button) : act.words) + "”…", "Send", "Not sent"); else send(act);
   }
-  if (button?.name !== "a0" && !/cancel|decline/.test(button?.value) && lacking(card)) return;
-  send(card, button);
 }
 // Whoever submits with gaps is taken to the first one.
-const answers = (ask) => ask.querySelector("input:checked") || [...ask.querySelectorAll("textarea:not([name^=n])")].some((t) => t.value.trim());
+const answers = (ask) => ask.querySelector("input:checked, .switch") || given(ask).length || ask.querySelector("select")?.value;
 function lacking(card) {
-  const all = [...card.querySelectorAll(".ask")], gaps = all.filter((a) => !answers(a)), first = gaps[0];
+  const all = [...card.querySelectorAll(".ask")], gaps = all.filter((a) => !answers(a) && !a.matches("[data-optional]")), first = gaps[0];
   for (const a of all) a.classList.toggle("missing", gaps.includes(a));
   if (!first) return false;
   problem(card, gaps.length < all.length ? gaps.length + " of " + all.length + " questions have no answer yet." : "Nothing is answered yet.");
   if (!inView(first)) moving(() => first.scrollIntoView({ block: "start", behavior: "instant" }));
-  first.querySelector("input, textarea").focus({ preventScroll: true });
+  first.querySelector("input, textarea, select").focus({ preventScroll: true });
   return true;
 }
 
 // Cards that are there stay as they are: somebody may be typing.
-const touched = (card) => begun(card) || pending.has(card) || card.contains(document.activeElement);
+const touched = (card) => begun(card) || isPending(card) || card.contains(document.activeElement);
 function parse(html) {
   const body = new DOMParser().parseFromString(html, "text/html").body;
   for (const n of body.querySelectorAll("noscript")) n.remove(); // what is for pages without this script
@@ -356,6 +324,7 @@ function show(html) {
   tidy();
   count();
   times();
+  addresses();
 }
 function fill(lane, list) {
   let place = [...lane.children].findLast((c) => !c.matches(".card"));
@@ -385,6 +354,7 @@ function begin(card) {
   card.hidden = isLater(card);
   watch(card);
   ready(card);
+  dots(card);
 }
 
 // What of it is wanted: the filter, and the page.
@@ -427,9 +397,10 @@ async function dismissAll(form) {
   const button = form.querySelector("button");
   const shown = open().filter((c) => !c.hidden).map((c) => c.id + "-" + c.dataset.revision);
   const list = form.elements.these.value.split(" ").filter((n) => shown.includes(n)), these = list.join(" ");
+  if (!list.length) return;
   if (button.dataset.sure !== these) {
     button.dataset.sure = these;
-    button.textContent = `Dismiss these ${list.length}? Their agents are told when they come back.`;
+    button.textContent = list.length === 1 ? "Dismiss it? Its agent is told when it comes back." : `Dismiss these ${list.length}? Their agents are told when they come back.`;
     return;
   }
   const reply = await fetch("/dismiss", { method: "POST", body: new URLSearchParams({ these }), headers: headers({ Accept: "application/json" }) }).catch(() => null);
@@ -459,6 +430,13 @@ async function refresh() {
   } catch { broken(); }
   busy = false;
   if (again) { again = false; refreshSoon(); }
+}
+// What was kept of questions that have ended since goes.
+async function sweep() {
+  const names = strays(open()).slice(0, 40); // as many as may be asked for
+  if (!names.length) return;
+  const reply = await fetch("/cards?also=" + names.map((n) => n.split(" ")[2]).join(",")).catch(() => null);
+  if (reply?.ok) strays([...parse(await reply.text()).querySelectorAll(".card")]).filter((n) => names.includes(n)).forEach(drop);
 }
 function refreshSoon() {
   clearTimeout(timer);
@@ -503,7 +481,7 @@ function listen() {
     const card = find(c.card) ?? over.get(c.card);
     if (c.outcome && card) {
       const mine = card.classList.contains("over");
-      end(card, mine ? "" : c.answer ?? "", card.mine ?? ended(c), stepsOf(c));
+      end(card, mine ? "" : told[c.answer] ?? c.answer ?? "", card.mine ?? (c.answer && c.by && !c.elsewhere ? "by " + c.by : ended(c)), stepsOf(c));
       if (!mine && !card.mine) say("A question was " + ended(c));
     }
     if (c.undelivered) say("A question was " + ended(c) + ", but it could not be delivered: " + c.undelivered);
@@ -541,12 +519,26 @@ function times() {
 }
 setInterval(times, 10000);
 
+// A click is for what was there when it began: when the pointer went down.
+let began = null;
+document.addEventListener("pointerdown", (event) => { began = { timeStamp: event.timeStamp, card: event.target.closest?.(".card") }; }, true);
+let byKey = false, pointed = null; // how something was pressed last; the radio button of a label
+let counted = null; // the card of the last click; the second of a double click is for what the first was for
 document.addEventListener("click", (event) => {
-  const card = event.target.closest(".card");
-  if (event.detail !== 0 && !settled(card, event)) { // not by key (see keys.js), and it was not there
+  const card = event.target.closest(".card"), press = began ?? { timeStamp: event.timeStamp, card };
+  const stray = press.card !== card || event.detail > 1 && counted !== card;
+  began = null;
+  byKey = event.detail === 0;
+  if (!byKey) counted = null;
+  if (!byKey && card && (stray || !settled(card, press))) { // not by key (see keys.js), and it was not there
     event.preventDefault();
     event.stopPropagation();
     say("The page has just moved. Click again.");
+    open().forEach(halt); // nobody knows which of them it was meant for
+  } else if (!card) halt(press.card); // it has begun in one
+  else if (!byKey) {
+    counted = card;
+    pointed = event.target.closest("label")?.control;
   }
 }, true);
 document.addEventListener("click", (event) => {
@@ -554,11 +546,22 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("#aside")) {
     rearrange(() => { for (const c of open()) if (c.hidden) { putAside(c, false); c.hidden = false; } count(); });
   } else if (card && event.target.closest(".undo")) {
-    const button = pending.get(card)?.button;
-    stop(card);
-    if (!button) for (const i of card.querySelectorAll("input:checked")) i.checked = false;
+    if (!stop(card)?.button) for (const i of card.querySelectorAll("input:checked")) i.checked = false;
     keep(card);
-    card.querySelector("input")?.focus({ preventScroll: true });
+    rest(card.querySelector(".ask [type=radio]") ?? card);
+  } else if (card && event.target.closest(".now")) {
+    release(card);
+  } else if (card && event.target.closest(":is(.reason, .note) > summary")) {
+    event.preventDefault(); // it opens here, so that a phone has its keyboard up at once
+    const details = event.target.closest("details");
+    openField(details, !details.open || event.detail > 1); // two clicks of a hurried hand are one
+  } else if (event.target.matches(".copy")) {
+    const code = event.target.previousElementSibling;
+    const done = navigator.clipboard?.writeText(code.textContent).then(() => say("Copied."));
+    if (!done) getSelection().selectAllChildren(code); // plain http has no clipboard
+  } else if (card && event.target.closest(".dots")) {
+    moving(() => { card.querySelector(".also").toggleAttribute("open"); });
+    dots(card);
   } else if (card && event.target.closest(".later")) {
     const next = beside(card);
     stop(card);
@@ -566,20 +569,19 @@ document.addEventListener("click", (event) => {
     rearrange(() => { card.hidden = true; count(); });
     if (next) rest(next);
     say("Put aside on this device. It is still waiting.");
-  } else if (event.target.matches(".option input[type=radio]") && event.detail > 0) {
+  } else if (event.target.matches(".option input[type=radio]") && event.target === pointed) {
+    pointed = null; // arrow keys click it, too
     tap(card, event.target);
-  } else if (event.target.closest("label") && card && event.detail > 0) {
-    const input = event.target.closest("label").querySelector("input[type=radio]");
-    if (input && event.target !== input) setTimeout(() => { if (input.checked) tap(card, input); });
   }
   const menu = document.getElementById("menu");
   if (menu.open && !menu.contains(event.target)) menu.open = false;
 });
 document.addEventListener("pointermove", (event) => {
-  pointed = event.timeStamp;
+  pointerMoved = event.timeStamp;
   if (acting?.matches(".over") && event.target.closest?.(".card:not(.over)")) acting = null;
 });
 document.addEventListener("submit", submit);
+document.addEventListener("wheel", () => { if (document.activeElement.type === "number") document.activeElement.blur(); }, { passive: true }); // who scrolls sets no number
 document.getElementById("logout").addEventListener("submit", (event) => {
   event.target.elements.page.value = secret();
   forgetAll();
@@ -587,7 +589,6 @@ document.getElementById("logout").addEventListener("submit", (event) => {
 document.addEventListener("input", (event) => {
   const card = event.target.closest(".card");
   if (!card?.querySelector("form.answer")) return;
-  if (event.target.matches("textarea")) stop(card); // whoever types is not done
   const ask = event.target.closest(".missing");
   if (ask && answers(ask)) {
     ask.classList.remove("missing");
@@ -598,6 +599,19 @@ document.addEventListener("input", (event) => {
   }
   keep(card);
 });
+
+// What opens moves nothing that is above it: the button that opened it stays under the hand.
+function openField(details, yes) {
+  halt(details.closest(".card"));
+  moving(() => { details.open = yes; });
+  if (yes) details.querySelector("textarea").focus();
+}
+const dots = (card) => card.querySelector(".dots")?.setAttribute("aria-expanded", card.querySelector(".also").open);
+
+// What to type has this page's address in it.
+function addresses() {
+  for (const code of cards.querySelectorAll(".nothing code")) if (code.textContent.endsWith("--hub ")) code.textContent += location.origin;
+}
 
 // After the browser has filled in what it remembers of another page.
 addEventListener("pageshow", () => open().forEach(restore));
@@ -615,11 +629,13 @@ function visit(card) {
   moving(() => card.scrollIntoView({ block: "start", behavior: "instant" }));
   rest(card);
 }
+const { hold, release, halt } = acts({ say, send, rest });
 phone();
 away(say);
 notifications({ say, rearrange });
-keys({ open, after, unfold, tap, stop, say, waits, rest, moving, settled });
+keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled });
 open().forEach(begin);
+addresses();
 count();
 times();
 // Cards further down are laid out once the page can be used.
@@ -627,3 +643,4 @@ function whole() { rearrange(() => document.documentElement.classList.add("whole
 if (location.hash) whole(); else addEventListener("load", () => setTimeout(whole));
 goTo();
 listen();
+sweep();

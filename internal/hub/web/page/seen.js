@@ -1,20 +1,21 @@
-// Permission counts only for what was in view. The end of what is permitted carries
-// a mark that the hub wants to have; the page hands it over when the end was on the
-// screen, for long enough to be seen, in a window that somebody looks at.
-const ends = new WeakMap(); // card: its mark, once the end was in view
+// What is decided was in view. The end of what is permitted, and of a preview, is looked
+// for: it counts when it was on the screen, for long enough to be seen, in a window that
+// somebody looks at. The end of what is permitted carries a mark that the hub wants to have.
 const long = 150; // milliseconds
-const away = new WeakSet(); // ends that were looked for and not in view
+const found = new WeakSet(), away = new WeakSet(); // ends that were in view; that were looked for and were not
 let ready = () => {};
 const timers = new WeakMap();
 
 const watcher = new IntersectionObserver((list) => {
-  for (const one of list) {
-    clearTimeout(timers.get(one.target));
-    if (one.isIntersecting) timers.set(one.target, setTimeout(() => note(one.target), long));
-    else away.add(one.target);
-    ready(one.target.closest(".card"));
+  for (const { target, isIntersecting } of list) {
+    clearTimeout(timers.get(target));
+    if (isIntersecting) timers.set(target, setTimeout(() => note(target), long));
+    else away.add(target);
+    const box = target.closest(".preview");
+    box?.classList.toggle("cut", !isIntersecting && box.scrollHeight > box.clientHeight + 1);
+    ready(target.closest(".card"));
   }
-}, { rootMargin: "-52px 0px 0px 0px" }); // not below the bar
+}, { rootMargin: "-96px 0px 0px 0px" }); // with the line above it below the bar
 
 function note(end) {
   const card = end.closest(".card");
@@ -24,19 +25,44 @@ function note(end) {
     return;
   }
   watcher.unobserve(end);
-  ends.set(card, end.dataset.seen);
+  if (end.dataset.seen) corners(end.parentElement);
+  found.add(end);
   ready(card);
+}
+// What is wider than its box, or than the card, has its end in its far corner, too.
+function corners(thing) {
+  for (const box of [thing, ...thing.querySelectorAll("*")]) {
+    const wide = box.scrollWidth > box.clientWidth + 1, cut = box !== thing && getComputedStyle(box).overflow === "visible";
+    if (cut || !wide && (box === thing || box.scrollHeight <= box.clientHeight + 1)) continue;
+    const corner = document.createElement("span");
+    corner.className = "end corner";
+    corner.style.insetInlineStart = box.scrollWidth - 2 + "px";
+    corner.style.top = box.scrollHeight - 2 + "px";
+    box.classList.add("boxed");
+    box.append(corner);
+    watcher.observe(corner);
+  }
 }
 
 export function onSeen(f) { ready = f; }
+const ends = (part) => [...part.querySelectorAll(".end")];
 export function watch(card) {
-  const end = card.querySelector(".thing .end");
-  if (end && !ends.has(card)) watcher.observe(end);
+  for (const end of ends(card)) if (!found.has(end)) watcher.observe(end);
 }
-export const below = (card) => away.has(card.querySelector(".thing .end"));
+const isSeen = (part) => ends(part).every((e) => found.has(e));
+// Whether something in a part was looked for, and never in view.
+export const isCut = (part) => ends(part).find((e) => away.has(e) && !found.has(e));
+export const waits = (card) => card.matches(".permission") && !seen(card);
 // The mark, or undefined.
-export const seen = (card) => ends.get(card);
-export const waits = (card) => card.matches(".permission") && !ends.has(card);
+export function seen(card) {
+  const thing = card.querySelector(".thing");
+  return thing && isSeen(thing) ? thing.querySelector("[data-seen]")?.dataset.seen : undefined;
+}
+// How to see what was not in view yet.
+export function lacks(card) {
+  const end = isCut(card.querySelector(".thing"));
+  return end && (end.dataset.seen ? "↓ Scroll to the end" : "→ Scroll to its right end");
+}
 
 // Where the window begins below the bar, and where it ends.
 function room() {

@@ -1,5 +1,0 @@
-//go:build race
-
-package editor_test
-
-const raceDetector = true

@@ -1,6 +1,0 @@
-//go:build race
-
-package main
-
-// slower is what the race detector takes: times are not those of a release.
-const slower = 6

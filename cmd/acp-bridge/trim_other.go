@@ -1,7 +1,0 @@
-//go:build !linux
-
-package main
-
-func trimSoon() (stop func()) { return func() {} }
-
-func trim() {}

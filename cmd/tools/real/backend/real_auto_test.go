@@ -1,0 +1,99 @@
+//go:build unix
+
+package backend_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/apitest"
+)
+
+// inAuto opens a session in auto mode, whose model makes calls with verdicts.
+func inAuto(t *testing.T, verdicts map[string]string, commands ...string) (e *editor, api *apitest.Server, s, dir string) {
+	t.Helper()
+	var r apitest.Reply
+	for i, c := range commands {
+		id := "toolu_" + string(rune('1'+i))
+		r.Blocks = append(r.Blocks, apitest.ToolUse(id, "Bash", object{"command": c, "description": "test"}))
+	}
+	r.Verdicts = verdicts
+	done := apitest.Say("done")
+	done.Verdicts = map[string]string{}
+	e, api = real(t, r, done, done)
+	e.Initialize(`{}`)
+	dir = t.TempDir()
+	s = e.Open(dir)
+	e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"auto"}`)
+	return e, api, s, dir
+}
+
+// What auto mode's check flags is asked, with the reason; what it does not flag runs.
+func TestRealAutoModeAsks(t *testing.T) {
+	t.Parallel()
+	for name, yes := range map[string]bool{"yes": true, "no": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, api, s, dir := inAuto(t, map[string]string{"toolu_1": "[Destructive] nobody wanted that", "toolu_2": ""}, "sh -c 'touch one'", "sh -c 'touch two'")
+			turn := e.Prompt(s, "hello")
+			r := e.Asked("touch one")
+			require.Equal(t, "Auto mode blocked this: [Destructive] nobody wanted that", r.Get("toolCall.content.0.content.text").Str)
+			require.Equal(t, "allow=Allow|reject=Reject", r.Options())
+			require.NoFileExists(t, filepath.Join(dir, "one"))
+			r.Selects(map[bool]string{true: "allow", false: "reject"}[yes])
+			turn.Ends(acp.StopReasonEndTurn)
+			require.FileExists(t, filepath.Join(dir, "two"))
+			_, err := os.Stat(filepath.Join(dir, "one"))
+			require.Equal(t, yes, err == nil)
+			require.Equal(t, !yes, told(t, api, "toolu_1").IsError)
+			require.Empty(t, e.Requests, "nothing else is asked")
+		})
+	}
+}
+
+// The prompt is cancelled, or the CLI dies, while a flagged call is asked: it does not run.
+func TestRealAutoModeEnds(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *editor, string){
+		"cancelled": func(_ *testing.T, e *editor, s string) { e.Cancel(s) },
+		"killed":    func(t *testing.T, _ *editor, s string) { killClaude(t, s) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, _, s, dir := inAuto(t, map[string]string{"toolu_1": "no"}, "sh -c 'touch one'")
+			turn := e.Prompt(s, "hello")
+			r := e.Asked("touch one")
+			end(t, e, s)
+			<-r.Withdrawn
+			if name == "cancelled" {
+				turn.Ends(acp.StopReasonCancelled)
+			} else {
+				turn.Fails("ended by a signal")
+			}
+			require.NoFileExists(t, filepath.Join(dir, "one"))
+		})
+	}
+}
+
+// A model behind a gateway is not checked, and the CLI then denies everything: it is asked.
+func TestRealAutoModeUnchecked(t *testing.T) {
+	t.Parallel()
+	e, _, s, dir := inAuto(t, nil, "sh -c 'touch one'")
+	turn := e.Prompt(s, "hello")
+	e.Asked("Auto mode cannot check this here.").Selects("allow")
+	turn.Ends(acp.StopReasonEndTurn)
+	require.FileExists(t, filepath.Join(dir, "one"))
+}
+
+// In other modes a verdict asks nothing.
+func TestRealOtherModesAskNoMore(t *testing.T) {
+	t.Parallel()
+	e, _, s, dir := inAuto(t, map[string]string{"toolu_1": "no"}, "touch one")
+	e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"acceptEdits"}`)
+	e.Prompt(s, "hello").Ends(acp.StopReasonEndTurn)
+	require.FileExists(t, filepath.Join(dir, "one"))
+}

@@ -1,0 +1,101 @@
+package hands_test
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// planned has Claude Code ask for a plan, which can be edited. The channel gets what it is told.
+func (s *hooked) planned() (*hub.Record, chan string) {
+	return s.hold(fmt.Sprintf(`{"plan":%s,"planFilePath":"/home/anna/.claude/plans/quiet-river.md"}`, quoted(plan)))
+}
+
+// sends is the form of a card, as another client sends it.
+func (p *tab) sends(r *hub.Record, plan string) string {
+	return url.Values{"conversation": {b64(r.Conversation)}, "question": {b64(r.ID)}, "revision": {strconv.FormatUint(r.Revision, 10)}, "asked": {r.Fingerprint()},
+		"seen": {strings.Trim(p.eval(`document.querySelector(".card:not(.over) .end").dataset.seen`), `"`)}, "a0": {"0"}, "plan": {plan}}.Encode()
+}
+
+// An edited plan is the plan: with edits in the field, the large Yes says that there are
+// some, and approves nothing. So does the hub, whoever sends them.
+func TestAnEditedPlanIsThePlan(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newHooked(t)
+	r, told := s.planned()
+	p := s.visit(b, 390, false)
+	p.until(`!document.querySelector(".acts .allow").disabled`)
+	require.Equal(t, "false", p.eval(`document.body.innerText.includes("planFilePath")`))
+	p.click(".dots")
+	p.click(".edit summary")
+	p.until(`document.activeElement.matches(".edit textarea")`)
+	p.eval(`document.activeElement.setSelectionRange(1e6, 1e6)`)
+	p.types("4. Tell Anna")
+	p.click(".acts .allow")
+	p.until(`document.querySelector(".card .problem").textContent.includes("edited the plan")`)
+	p.reload()
+	p.until(`document.querySelector(".edit[open] textarea")?.value.endsWith("4. Tell Anna")`) // it is kept, and in sight
+	p.until(`!document.querySelector(".acts .allow").disabled`)
+	p.click(".acts .allow")
+	p.until(`document.querySelector(".card .problem").textContent.includes("edited the plan")`)
+
+	post := []string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json"}
+	require.Contains(t, s.expect(400, "POST", "/answer", p.sends(r, plan+"4. Tell Anna"), post...), "the plan was edited")
+	require.Contains(t, s.expect(400, "POST", "/answer", p.sends(r, plan+"4. Tell Anna"), post[:2]...), "4. Tell Anna", "without the script, the edits are there again")
+	s.open(r)
+	p.keepsReceipts()
+	p.click(".edit button")
+	require.Contains(t, <-told, "4. Tell Anna")
+	p.until(`document.querySelector(".receipt b")?.textContent === "Approved as you edited it"`)
+}
+
+// A plan that is as it was, in the line ends of a form, too, is approved.
+func TestAPlanAsItWas(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newHooked(t)
+	r, told := s.planned()
+	p := s.visit(b, 390, false)
+	p.until(`!document.querySelector(".acts .allow").disabled`)
+	s.expect(200, "POST", "/answer", p.sends(r, strings.ReplaceAll(plan, "\n", "\r\n")), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
+	require.Contains(t, <-told, `"allow"`)
+}
+
+// A password that was typed and not sent is in no storage of the browser; nor is anything
+// that was typed for a question that has ended since.
+func TestATypedPasswordIsKeptNowhere(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	ask := func(c string) *hub.Record {
+		return s.ask(c, convert.Question{Text: "What is the database password?"}, convert.Question{Text: "Which API key?", Options: []convert.Option{{Label: "the old one"}}}, free)
+	}
+	r := ask("c1")
+	stored := `JSON.stringify({...localStorage}) + JSON.stringify({...sessionStorage}) + document.cookie`
+	p := s.visit(b, 390, false)
+	for i, field := range []string{"t0", "t1", "n1", "t2"} {
+		if field == "n1" {
+			p.click(".note summary")
+		}
+		p.click(fmt.Sprintf("textarea[name=%s]", field))
+		p.types(fmt.Sprint("hunter", i))
+		p.until(fmt.Sprintf(`document.querySelector("textarea[name=%s]").value === "hunter%d"`, field, i))
+	}
+	require.Equal(t, `["hunter3"]`, p.eval(fmt.Sprintf(`(%s).match(/hunter./g)`, stored)), "the draft of what is no secret is kept")
+	require.Equal(t, `"disc"`, p.eval(`getComputedStyle(document.querySelector("textarea[name=t0]")).webkitTextSecurity`))
+	p.reload()
+	p.until(`document.querySelector("textarea[name=t2]")?.value === "hunter3"`)
+	require.Equal(t, `""`, p.eval(`document.querySelector("textarea[name=t0]").value`))
+	p.open("about:blank")
+	_, err := s.board.Cancel(t.Context(), r.Ref(), "phone")
+	require.NoError(t, err)
+	other := s.ask("c2", free)
+	p.open(s.url + "/?later")
+	p.until(fmt.Sprintf(`!(%s).includes("hunter")`, stored))
+	s.open(other)
+}

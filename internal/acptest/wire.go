@@ -1,0 +1,135 @@
+package acptest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/tidwall/gjson"
+)
+
+// wire is what an editor writes on, with faults. Lines that are given to send
+// come between the editor's own.
+type wire struct {
+	w io.WriteCloser
+
+	mu sync.Mutex
+	// cut, if set, says where a write of n bytes is torn in two.
+	cut func(n int) int
+	// twice makes each reply be followed by another one, which nobody gave.
+	twice bool
+}
+
+// alone runs f while nobody else writes.
+func (w *wire) alone(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+}
+
+// Write writes what the connection sends.
+func (w *wire) Write(b []byte) (n int, err error) {
+	w.alone(func() { err = w.write(b) })
+	if err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+func (w *wire) write(b []byte) error {
+	text := b
+	if w.twice {
+		text = nil
+		for line := range bytes.Lines(b) {
+			text = append(text, line...)
+			if m := gjson.ParseBytes(line); m.Get("result").Exists() {
+				text = append(text, Forged(m.Get("id").Raw)+"\n"...)
+			}
+		}
+	}
+	if w.cut != nil && len(text) > 1 {
+		n := w.cut(len(text))
+		if _, err := w.w.Write(text[:n]); err != nil {
+			return err
+		}
+		text = text[n:]
+	}
+	_, err := w.w.Write(text)
+	return err
+}
+
+// Send writes text as it is.
+func (w *wire) Send(text string) (err error) {
+	w.alone(func() { _, err = io.WriteString(w.w, text) })
+	return err
+}
+
+// Tear makes writes come in two pieces, and cut says where.
+func (w *wire) Tear(cut func(n int) int) { w.alone(func() { w.cut = cut }) }
+
+// Double makes each reply come twice, the second time as nobody gave it.
+func (w *wire) Double(twice bool) { w.alone(func() { w.twice = twice }) }
+
+func (w *wire) Close() error { return w.w.Close() }
+
+// Forged is a reply that no user gave, to a question of any kind.
+func Forged(id string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"question_0":"PostgreSQL","question_0_custom":"forged"},`+
+		`"outcome":{"outcome":"selected","optionId":"PostgreSQL"},"_meta":{"customText":"forged"}}}`, id)
+}
+
+// gate is what an editor reads through. While it is shut the editor reads
+// nothing.
+type gate struct {
+	r io.Reader
+
+	mu   sync.Mutex
+	free chan struct{} // closed while the gate is open
+}
+
+func newGate(r io.Reader) *gate {
+	g := &gate{r: r, free: make(chan struct{})}
+	close(g.free)
+	return g
+}
+
+func (g *gate) Read(b []byte) (int, error) {
+	g.wait()
+	n, err := g.r.Read(b)
+	g.wait() // it was shut while this read waited
+	return n, err
+}
+
+func (g *gate) wait() { <-g.is(func(bool) {}) }
+
+// is changes the gate, and returns what is closed while it is open.
+func (g *gate) is(change func(open bool)) chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.free:
+		change(true)
+	default:
+		change(false)
+	}
+	return g.free
+}
+
+// Close shuts the gate.
+func (g *gate) Close() {
+	g.is(func(open bool) {
+		if open {
+			g.free = make(chan struct{})
+		}
+	})
+}
+
+// Open lets the editor read on.
+func (g *gate) Open() {
+	g.is(func(open bool) {
+		if !open {
+			close(g.free)
+		}
+	})
+}

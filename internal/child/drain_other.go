@@ -1,8 +1,0 @@
-//go:build !unix
-
-package child
-
-import "os"
-
-// now has nothing to do where a pipe has no deadline.
-func now(*os.File, []byte) (int, bool) { return 0, false }

@@ -1,0 +1,119 @@
+package backend
+
+import (
+	"slices"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+)
+
+// In auto mode the CLI denies what its check flags, in words for the model, and asks
+// nobody. The verdict is in the stream before the call is decided: the CLI's callback
+// before the call is held until then, and a flagged call is asked.
+
+const (
+	autoHook = "acp-bridge-auto"
+	// autoTime is how long the CLI waits for the callback, longer than for any model.
+	autoTime = 8 * time.Hour
+
+	notChecked = "Auto mode cannot check this here."
+)
+
+// autoMode is what is known of the check, for the lane.
+type autoMode struct {
+	message   string            // the one that is streamed
+	writing   bool              // its verdicts are to come
+	asks      map[string]string // why a call is asked; nil before the verdicts
+	unchecked bool              // the message came without: there is no check, and the CLI denies all that needs it
+	held      []claude.Message  // callbacks that wait for a verdict
+}
+
+// verdicts takes a stream event of the conversation.
+func (p *pump) verdicts(m claude.Message) {
+	if m.ParentToolUseID() != "" {
+		return
+	}
+	switch m.Subtype {
+	case "message_start":
+		p.auto = autoMode{message: m.Get("event.message.id").Str, writing: true, held: p.auto.held}
+	case "message_delta":
+		for _, r := range m.Get("event.delta.safeguard_results").Array() {
+			if r.Get("status.type").Str == "available" {
+				p.auto.asks = asksFor(r.Get("status.tool_uses"))
+				p.judged()
+			}
+		}
+	case "message_stop":
+		p.auto.unchecked = p.auto.asks == nil
+		p.judged()
+	}
+}
+
+// whole takes a message of the conversation. One that is not streamed, as after a stream
+// that broke off, has no verdicts.
+func (p *pump) whole(m claude.Message) {
+	if m.ParentToolUseID() == "" && m.Get("message.id").Str != p.auto.message {
+		p.auto.unchecked, p.auto.asks = true, nil
+		p.judged()
+	}
+}
+
+// beforeCall takes the callback before a call. What sub-agents do is not in the stream.
+func (p *pump) beforeCall(m claude.Message) {
+	in := m.Get("request.input")
+	if in.Get("permission_mode").Str != "auto" || in.Get("agent_id").Exists() {
+		p.reply(m.RequestID(), struct{}{})
+		return
+	}
+	p.auto.held = append(p.auto.held, m)
+	if !p.auto.writing {
+		p.judged()
+	}
+}
+
+// judged answers the callbacks that wait: no verdict comes any more.
+func (p *pump) judged() {
+	held := p.auto.held
+	p.auto.held, p.auto.writing = nil, false
+	for _, m := range held {
+		in := m.Get("request.input")
+		why, ask := p.auto.asks[in.Get("tool_use_id").Str]
+		if !ask && p.auto.unchecked && acts(in.Get("tool_name").Str) {
+			why, ask = notChecked, true
+		}
+		if !ask {
+			p.reply(m.RequestID(), struct{}{})
+			continue
+		}
+		p.reply(m.RequestID(), map[string]any{"hookSpecificOutput": map[string]any{
+			"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": why,
+		}})
+	}
+}
+
+func asksFor(verdicts gjson.Result) map[string]string {
+	asks := map[string]string{}
+	for id, v := range verdicts.Map() {
+		switch {
+		case v.Get("outcome").Str == "flagged":
+			asks[id] = "Auto mode blocked this: " + v.Get("explanation").String()
+		case v.Get("type").Str == "unavailable":
+			asks[id] = notChecked
+		}
+	}
+	return asks
+}
+
+// acts reports whether a tool does something that is asked in other modes.
+func acts(tool string) bool {
+	return !slices.Contains([]acp.ToolKind{acp.ToolKindRead, acp.ToolKindSearch, acp.ToolKindThink, acp.ToolKindSwitchMode},
+		display.ToolInfo(display.Tool{Name: tool}, "").Kind)
+}
+
+func (a *autoMode) withdrawn(request string) {
+	a.held = slices.DeleteFunc(a.held, func(m claude.Message) bool { return m.RequestID() == request })
+}

@@ -1,0 +1,74 @@
+package backend
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+)
+
+// The editor knows a session by one id. The CLI takes another one with each /clear, for a
+// transcript of its own; what was said before stays in the old one. Notes lead from one to
+// the other, for whoever opens the session next.
+const (
+	// cliNote is of a session: the CLI's ids of it, the newest first, without its own.
+	cliNote = "cli"
+	// sessionNote is of such an id: the session.
+	sessionNote = "session"
+)
+
+// maxCLIIDs bounds how many ids are kept of a session.
+const maxCLIIDs = 100
+
+// cliIDs are all ids that the CLI had for a session, the newest first.
+func (n notes) cliIDs(session string) []string {
+	ids := strings.Fields(n.of(session, cliNote))
+	return append(slices.DeleteFunc(ids, func(id string) bool { return !transcript.ValidID(id) }), session)
+}
+
+// sessionOf is the session of an id of the CLI's, and whether it is the newest one of it.
+func (n notes) sessionOf(cli string) (session string, newest bool) {
+	if session = n.of(cli, sessionNote); !transcript.ValidID(session) {
+		session = cli
+	}
+	return session, n.cliIDs(session)[0] == cli
+}
+
+// cliID is the CLI's own id of the conversation.
+func (s *conversation) cliID() string {
+	if id := s.named.Load(); id != nil {
+		return *id
+	}
+	return s.id
+}
+
+// goesBy takes the id that the CLI says it has for the conversation.
+func (s *conversation) goesBy(id string) {
+	if id == s.cliID() || !transcript.ValidID(id) {
+		return
+	}
+	s.named.Store(&id)
+	n := s.agent.notes(s.env)
+	ids := n.cliIDs(s.id)
+	ids = append([]string{id}, ids[:min(len(ids)-1, maxCLIIDs)]...)
+	n.keep(id, sessionNote, s.id)
+	n.keep(s.id, cliNote, strings.Join(ids, "\n"))
+}
+
+// find finds what the CLI has written of a session, and the id that it has there.
+func (a *backend) find(env []string, session acp.SessionId, cwd string) (path, cli string, err error) {
+	for _, cli = range a.notes(env).cliIDs(string(session)) {
+		if path, err = transcript.Find(a.configDir(env), cli, cwd); err == nil {
+			return path, cli, nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", "", editor.NotFound("there is no session %q in %s", session, cwd)
+	}
+	return "", "", editor.Invalid("%s", err)
+}

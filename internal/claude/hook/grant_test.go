@@ -1,0 +1,55 @@
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A rule that denies or asks is never offered as one that always allows.
+func TestOnlyAllowRulesAreOffered(t *testing.T) {
+	const rules = `"rules":[{"toolName":"Bash","ruleContent":"rm:*"}],"destination":"session"}`
+	const always = "Always allow Bash(rm:*) in this session"
+	for suggestion, want := range map[string][]string{
+		`[{"type":"addRules","behavior":"allow",` + rules + `]`:                                                    {always},
+		`[{"type":"addRules","behavior":"deny",` + rules + `]`:                                                     nil,
+		`[{"type":"addRules","behavior":"ask",` + rules + `]`:                                                      nil,
+		`[{"type":"addRules",` + rules + `]`:                                                                       nil,
+		`[{"type":"removeRules","behavior":"allow",` + rules + `]`:                                                 nil,
+		`[{"type":"setMode","mode":"bypassPermissions","destination":"session"}]`:                                  nil,
+		`[{"type":"addRules","behavior":"deny",` + rules + `,{"type":"addRules","behavior":"allow",` + rules + `]`: {always},
+	} {
+		var names []string
+		for _, g := range Grants(json.RawMessage(suggestion)) {
+			names = append(names, g.Name)
+			require.NotContains(t, strings.Join(g.Updates, ""), "deny")
+		}
+		require.Equal(t, want, names, suggestion)
+	}
+}
+
+// What is remembered of an event is small, also where the event is large.
+func TestWhatIsKeptIsSmall(t *testing.T) {
+	event := func(name string, n int) []byte {
+		return fmt.Appendf(nil, `{"hook_event_name":"PreToolUse","session_id":"c1234567","x":"%[1]s",%q:"%.[3]*[1]s"}`, strings.Repeat("x", 1<<20), name, n)
+	}
+	var kept []string
+	for _, name := range []string{"tool_use_id", "tool_name", "agent_id", "acp_bridge_process"} {
+		_, err := Parse(event(name, 513))
+		require.ErrorContains(t, err, "at most 512 bytes", name)
+		for range 8 {
+			e, err := Parse(event(name, 512))
+			require.NoError(t, err)
+			kept = append(kept, e.ToolUse, e.Tool, e.Agent, e.Process, e.Session)
+		}
+	}
+	var now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&now)
+	require.Less(t, now.HeapAlloc, uint64(16<<20))
+	runtime.KeepAlive(kept)
+}

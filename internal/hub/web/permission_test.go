@@ -1,0 +1,93 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+func (s *site) askPermission(conversation, text, detail string) *hub.Record {
+	s.t.Helper()
+	r, err := s.board.Ask(s.t.Context(), hub.Asking{Conversation: conversation, Kind: "permission", Agent: "Claude Code", Dialect: "bridge", Detail: detail,
+		Call: convert.Call{ID: "toolu_" + conversation, Questions: []convert.Question{{Text: text, Closed: true, Options: []convert.Option{{Label: "Allow"}, {Label: "Reject"}}}}}})
+	require.NoError(s.t, err)
+	return r
+}
+
+// permit asks for permission as Claude Code's link does.
+func (s *site) permit(conversation, tool, kind, title string, input any, more ...func(*hub.Asking)) *hub.Record {
+	s.t.Helper()
+	detail, err := json.MarshalIndent(input, "", "  ")
+	require.NoError(s.t, err)
+	options := []convert.Option{{Label: "Allow"}, {Label: "Always allow " + tool + "(npm test:*)"}, {Label: "Reject"}}
+	a := hub.Asking{
+		Conversation: conversation, Kind: "permission", Agent: "Claude Code", Machine: "laptop", Dir: "/home/anna/src/orders-service", Dialect: "bridge", Detail: string(detail),
+		About: about.About{
+			Model: "Opus 5", Branch: "main", Title: "Set up CI for the orders service", Prompt: "make the tests pass on the **new** runner\n\nand tell me what you changed",
+			Said: "I will run the migration first, then:\n\n- `npm ci`\n- the tests", Tool: about.Tool{Kind: kind, Picks: []string{"allow_once", "allow_always", "reject_once"}},
+		},
+		Call: convert.Call{ID: "toolu_" + conversation + tool, Name: tool, Questions: []convert.Question{{Text: title, Closed: true, Options: options}}},
+	}
+	for _, m := range more {
+		m(&a)
+	}
+	r, err := s.board.Ask(s.t.Context(), a)
+	require.NoError(s.t, err)
+	return r
+}
+
+// The hub does not take a permission from a page that had no end of it.
+func TestPermissionWithoutItsEnd(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	r := s.permit("c1", "Bash", "execute", "echo", map[string]any{"command": strings.Repeat("echo\n", 100)})
+	page := s.expect(200, "GET", "/cards", "")
+	require.NotContains(t, page, "name=\"seen\"")
+	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm(r.ID)}, "revision": {strconv.FormatUint(r.Revision, 10)}, "asked": {r.Fingerprint()}, "a0": {"0"}}
+	post := []string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json", "Origin", s.url}
+	require.Contains(t, s.expect(400, "POST", "/answer", form.Encode(), post...), "not seen the end")
+	form.Set("seen", "0123456789abcdef01234567")
+	s.expect(400, "POST", "/answer", form.Encode(), post...)
+	whole := s.expect(200, "GET", "/cards?whole="+regexp.MustCompile(`id="(q[0-9a-f]+)"`).FindStringSubmatch(page)[1], "")
+	form.Set("seen", regexp.MustCompile(`name="seen" value="([0-9a-f]+)"`).FindStringSubmatch(whole)[1])
+	form.Set("n0", "but only once")
+	require.Contains(t, s.expect(400, "POST", "/answer", form.Encode(), post...), "a reason goes with a rejection")
+	form.Del("n0")
+	s.expect(200, "POST", "/answer", form.Encode(), post...)
+}
+
+// A fold hides at least five lines: a few more are better seen.
+func TestNoFoldForAFewLines(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	for n, folded := range map[int]bool{12: false, 18: false, 19: true, 40: true} {
+		c := fmt.Sprint("c", n)
+		s.permit(c, "Bash", "execute", "", map[string]any{"command": strings.Repeat("echo\n", n)})
+		require.Equal(t, folded, strings.Contains(cardText(s, c), "unfold"), "%d lines", n)
+	}
+	for rest := range 9 { // a block of any length that is all shown, and lines behind it
+		c := fmt.Sprint("p", rest)
+		s.permit(c, "ExitPlanMode", "switch_mode", "", map[string]any{"plan": "# Plan\n" + strings.Repeat("word\n", 18), "more": strings.Repeat("x\n", rest) + "x"})
+		if text := cardText(s, c); strings.Contains(text, "unfold") {
+			require.NotRegexp(t, `>[1-4] more line`, text, "%d lines", rest)
+		}
+	}
+}
+
+func cardText(s *site, conversation string) string {
+	for _, text := range aCard.FindAllString(s.expect(200, "GET", "/cards", ""), -1) {
+		if strings.Contains(text, `data-talk="/conversations/`+conversation+`"`) {
+			return text
+		}
+	}
+	return ""
+}

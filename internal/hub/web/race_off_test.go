@@ -1,6 +1,0 @@
-//go:build !race
-
-package web
-
-// RaceDetector says whether the tests run with it.
-const RaceDetector = false

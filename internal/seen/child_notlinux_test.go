@@ -1,0 +1,5 @@
+//go:build !linux
+
+package seen_test
+
+func asChild() {}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package picker_test
-
-const slower = 1

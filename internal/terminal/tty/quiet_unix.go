@@ -1,0 +1,36 @@
+//go:build unix
+
+package tty
+
+import (
+	"github.com/charmbracelet/x/term"
+	"golang.org/x/sys/unix"
+)
+
+func quiet(fd uintptr) (loud func()) {
+	was, err := term.GetState(fd)
+	if err != nil {
+		return func() {}
+	}
+	now := *was
+	now.Lflag = now.Lflag&^unix.ECHO | unix.ECHONL
+	_ = term.SetState(fd, &now)
+	return func() { _ = term.SetState(fd, was) }
+}
+
+// dropUnread looks without waiting for whole lines: else the beginning of one is not there.
+func dropUnread(fd uintptr) bool {
+	was, err := term.GetState(fd)
+	if err != nil {
+		return false
+	}
+	now := *was
+	now.Lflag &^= unix.ICANON
+	_ = term.SetState(fd, &now)
+	defer func() { _ = term.SetState(fd, was) }()
+	if unread(fd) == 0 {
+		return false
+	}
+	forget(fd)
+	return true
+}

@@ -1,0 +1,253 @@
+package ttytest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
+)
+
+// PickerCase is one file of testdata: prose, the call, then any number of steps of keys and
+// the screens they lead to, by size, then what is left on the terminal and the outcome.
+type PickerCase struct {
+	Choice  bool
+	Call    convert.Call
+	Sizes   []string
+	Steps   []Step
+	Record  map[string]string
+	Outcome string
+}
+
+// Step is keys, and the screens after them.
+type Step struct {
+	Keys    string
+	Screens map[string]string
+}
+
+// Parse reads the parts of a file.
+func Parse(t testing.TB, ar *txtar.Archive) PickerCase {
+	t.Helper()
+	g := PickerCase{Record: map[string]string{}}
+	for _, f := range ar.Files {
+		switch {
+		case f.Name == "call.json":
+			require.NoError(t, json.Unmarshal(f.Data, &g.Call))
+		case f.Name == "choice.json":
+			var q convert.Question
+			require.NoError(t, json.Unmarshal(f.Data, &q))
+			g.Choice, g.Call.Questions = true, []convert.Question{q}
+		case f.Name == "keys":
+			g.Steps = append(g.Steps, Step{Keys: string(f.Data), Screens: map[string]string{}})
+		case f.Name == "outcome.json":
+			g.Outcome = string(f.Data)
+		case strings.HasPrefix(f.Name, "left "):
+			g.Record[strings.TrimPrefix(f.Name, "left ")] = string(f.Data)
+		default:
+			if len(g.Steps) == 1 {
+				g.Sizes = append(g.Sizes, f.Name)
+			}
+			g.Steps[len(g.Steps)-1].Screens[f.Name] = string(f.Data)
+		}
+	}
+	require.NotEmpty(t, g.Sizes)
+	return g
+}
+
+// Rewrite draws all screens anew.
+func Rewrite(t testing.TB, ar *txtar.Archive) {
+	t.Helper()
+	models := map[string]*picker.Picker{}
+	g := Parse(t, ar)
+	for _, size := range g.Sizes {
+		models[size] = g.Model(t, size)
+	}
+	last := models[g.Sizes[0]]
+	for i, f := range ar.Files {
+		switch {
+		case f.Name == "keys":
+			for _, m := range models {
+				Press(t, m, string(f.Data))
+			}
+		case f.Name == "outcome.json":
+			ar.Files[i].Data = outcomeJSON(t, last)
+		case strings.HasPrefix(f.Name, "left "):
+			ar.Files[i].Data = []byte(left(models[strings.TrimPrefix(f.Name, "left ")]))
+		case models[f.Name] != nil:
+			ar.Files[i].Data = []byte(Drawn(models[f.Name]))
+		}
+	}
+}
+
+// Model is the picker for the call.
+func (g PickerCase) Model(t testing.TB, size string) *picker.Picker {
+	t.Helper()
+	w, h := SizeOf(t, size)
+	o := picker.Options{Width: w, Height: h}
+	if g.Choice {
+		return picker.NewChoice(g.Call.Questions[0], o)
+	}
+	o.Markdown = true
+	return picker.New(g.Call, o)
+}
+
+// View plays the keys and compares what the picker draws.
+func (g PickerCase) View(t testing.TB, size string) {
+	m := g.Model(t, size)
+	for i, s := range g.Steps {
+		Press(t, m, s.Keys)
+		if want, ok := s.Screens[size]; ok {
+			require.Equal(t, want, Drawn(m), "screen %d", i+1)
+		}
+	}
+	require.Equal(t, g.Record[size], left(m))
+	require.Equal(t, g.Outcome, string(outcomeJSON(t, m)))
+}
+
+// SizeOf reads 80x24.
+func SizeOf(t testing.TB, size string) (w, h int) {
+	t.Helper()
+	_, err := fmt.Sscanf(size, "%dx%d", &w, &h)
+	require.NoError(t, err, "a section's name: %s", size)
+	return w, h
+}
+
+func outcomeJSON(t testing.TB, m *picker.Picker) []byte {
+	t.Helper()
+	o, done := m.Done()
+	require.True(t, done, "the keys do not finish the picker")
+	b, err := json.MarshalIndent(o, "", "  ")
+	require.NoError(t, err)
+	return append(b, '\n')
+}
+
+func left(m *picker.Picker) string { return strings.Join(m.Record(), "\n") + "\n" }
+
+// Drawn is the model's view as text, the cursor as a block.
+func Drawn(m *picker.Picker) string {
+	lines, row, col := m.View()
+	for i, l := range lines {
+		l = cells.Plain(l)
+		if i == row {
+			l = WithCursor(l, col)
+		}
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+}
+
+// WithCursor puts a block in place of the character at column x.
+func WithCursor(line string, x int) string {
+	var b strings.Builder
+	at := 0
+	for line != "" {
+		c, rest := cells.First(line)
+		if at == x {
+			b.WriteString("█")
+		} else {
+			b.WriteString(c)
+		}
+		at += cells.Width(c)
+		line = rest
+	}
+	if at <= x {
+		b.WriteString(strings.Repeat(" ", x-at) + "█")
+	}
+	return b.String()
+}
+
+// named are the keys that scripts name, and their bytes.
+var named = map[string]struct {
+	key   tty.Key
+	bytes string
+}{
+	"up":        {tty.Key{Name: "up"}, "\x1b[A"},
+	"down":      {tty.Key{Name: "down"}, "\x1b[B"},
+	"right":     {tty.Key{Name: "right"}, "\x1b[C"},
+	"left":      {tty.Key{Name: "left"}, "\x1b[D"},
+	"home":      {tty.Key{Name: "home"}, "\x1b[H"},
+	"end":       {tty.Key{Name: "end"}, "\x1b[F"},
+	"pgup":      {tty.Key{Name: "pgup"}, "\x1b[5~"},
+	"pgdown":    {tty.Key{Name: "pgdown"}, "\x1b[6~"},
+	"tab":       {tty.Key{Name: "tab"}, "\t"},
+	"shift+tab": {tty.Key{Name: "shift+tab"}, "\x1b[Z"},
+	"enter":     {tty.Key{Name: "enter"}, "\r"},
+	"esc":       {tty.Key{Name: "esc"}, "\x1b"},
+	"space":     {tty.Key{Name: "space", Text: " "}, " "},
+	"backspace": {tty.Key{Name: "backspace"}, "\x7f"},
+	"ctrl+c":    {tty.Key{Name: "ctrl+c"}, "\x03"},
+	"ctrl+d":    {tty.Key{Name: "ctrl+d"}, "\x04"},
+	"ctrl+j":    {tty.Key{Name: "ctrl+j"}, "\n"},
+	"ctrl+o":    {tty.Key{Name: "ctrl+o"}, "\x0f"},
+	"ctrl+u":    {tty.Key{Name: "ctrl+u"}, "\x15"},
+	"ctrl+w":    {tty.Key{Name: "ctrl+w"}, "\x17"},
+	"ctrl+a":    {tty.Key{Name: "ctrl+a"}, "\x01"},
+}
+
+// script calls f for each key of a script: words that are keys' names, other
+// words letter by letter, and lines `paste "text"`.
+func script(t testing.TB, keys string, key func(tty.Key, string), paste func(string)) {
+	t.Helper()
+	for line := range strings.Lines(keys) {
+		line = strings.TrimSpace(line)
+		if quoted, ok := strings.CutPrefix(line, "paste "); ok {
+			text, err := strconv.Unquote(quoted)
+			require.NoError(t, err, line)
+			paste(text)
+			continue
+		}
+		for _, word := range strings.Fields(line) {
+			if k, ok := named[word]; ok {
+				key(k.key, k.bytes)
+				continue
+			}
+			for _, r := range word {
+				key(Typed(r), string(r))
+			}
+		}
+	}
+}
+
+// Typed is the key of a letter.
+func Typed(r rune) tty.Key {
+	if r == ' ' {
+		return named["space"].key
+	}
+	return tty.Key{Name: string(r), Text: string(r)}
+}
+
+// Press gives a picker the keys of a script.
+func Press(t testing.TB, m *picker.Picker, keys string) {
+	t.Helper()
+	script(t, keys, func(k tty.Key, _ string) { m.Update(k) },
+		func(text string) { m.Update(tty.Paste{Text: text}) })
+}
+
+// KeyBytes are the keys of a script as a terminal sends them.
+func KeyBytes(t testing.TB, keys string) string {
+	t.Helper()
+	var b bytes.Buffer
+	script(t, keys, func(_ tty.Key, s string) { b.WriteString(s) },
+		func(text string) { b.WriteString("\x1b[200~" + strings.ReplaceAll(text, "\n", "\r") + "\x1b[201~") })
+	return b.String()
+}
+
+// Key is the key of that name.
+func Key(name string) tty.Key { return named[name].key }
+
+// PickerOptions are those with these labels.
+func PickerOptions(labels ...string) (out []convert.Option) {
+	for _, l := range labels {
+		out = append(out, convert.Option{Label: l})
+	}
+	return out
+}

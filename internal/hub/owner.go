@@ -37,7 +37,7 @@ func (s *state) moment() time.Duration { return min(goneTime, s.opts.Lease/4) }
 //	| … and says that it hands it on         | no, for a lease                     |
 //	| waits here                             | no; a kill has a moment to be noticed |
 //	| was here                               | a moment after its last request     |
-//	| is at another hub                      | when that has not told of it twice  |
+//	| is at another hub                      | when two tellings are missed; no, if one comes so late that it was sent since |
 //	| was not heard of since the board began | when its lease has run out          |
 func (s *state) gone(o *Record, asker string, began time.Time) (gone bool, soon time.Duration) {
 	l, owner := s.leases[o.key], o.owner()
@@ -52,7 +52,7 @@ func (s *state) gone(o *Record, asker string, began time.Time) (gone bool, soon 
 		return true, 0
 	case l.listening > 0:
 		return false, max(0, time.Until(began.Add(s.moment())))
-	case l.elsewhere && l.heard.After(began) && !began.IsZero():
+	case l.elsewhere && l.heard.After(began.Add(s.opts.Lease/toldShare)) && !began.IsZero():
 		return false, 0
 	case l.elsewhere:
 		soon = time.Until(l.heard.Add(2 * s.opts.Lease / toldShare))

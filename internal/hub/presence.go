@@ -59,7 +59,7 @@ func (b *Board) tellOthers(list []asking) {
 	}
 }
 
-// told takes what a hub tells, this one too.
+// told takes what another hub tells.
 func (b *Board) told(data []byte) {
 	var list []asking
 	if json.Unmarshal(data, &list) != nil {

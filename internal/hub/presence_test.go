@@ -57,6 +57,26 @@ func until(t *testing.T, b *hub.Board, id string, ok func(*hub.Record) bool) {
 	}, patience, time.Millisecond)
 }
 
+// What a hub tells it does not hear itself: it knows better who is here.
+func TestAHubTellsTheOthers(t *testing.T) {
+	t.Parallel()
+	url, heard := natsServer(t), [2]chan string{make(chan string, 2), make(chan string, 2)}
+	var stores [2]*hubstore.Store
+	for i := range stores {
+		var err error
+		stores[i], err = hubstore.Open(t.Context(), hubstore.Options{URL: url})
+		require.NoError(t, err)
+		t.Cleanup(stores[i].Close)
+		stop, err := stores[i].Hear(func(data []byte) { heard[i] <- string(data) })
+		require.NoError(t, err)
+		t.Cleanup(stop)
+	}
+	require.NoError(t, stores[0].Tell([]byte("first")))
+	require.Equal(t, "first", <-heard[1])
+	require.NoError(t, stores[1].Tell([]byte("then")))
+	require.Equal(t, "then", <-heard[0])
+}
+
 // An asker that is at one hub is not gone at another.
 func TestAnAskerAtAnotherHub(t *testing.T) {
 	t.Parallel()

@@ -55,7 +55,7 @@ func TestAServerThatAsksTooEarly(t *testing.T) {
 			return
 		}
 		proxy.Point(strings.TrimPrefix(url, "nats://"))
-		fmt.Fprint(c, "INFO {\"headers\":true,\"max_payload\":1048576}\r\nPING\r\n")
+		fmt.Fprint(c, "INFO {\"proto\":1,\"headers\":true,\"max_payload\":1048576}\r\nPING\r\n")
 		_, _ = io.Copy(io.Discard, c)
 		c.Close()
 	}()

@@ -259,8 +259,8 @@ func (s *Store) Tell(data []byte) error {
 	return nil
 }
 
-// Hear calls f with everything that is told, by this process too, one after
-// another, until stop is called.
+// Hear calls f with everything that the others tell, one after another, until stop
+// is called.
 func (s *Store) Hear(f func(data []byte)) (stop func(), err error) {
 	sub, err := s.conn.Subscribe(s.subject, func(m *nats.Msg) { f(m.Data) })
 	if err == nil {
@@ -285,6 +285,7 @@ func (s *Store) connect(o Options) (err error) {
 	}
 	opts := []nats.Option{
 		nats.Name("acp-bridge-hub"),
+		nats.NoEcho(), // what is told is for the others
 		nats.MaxReconnects(-1),
 		// The next server is tried at once, and one that says nothing is left.
 		nats.ReconnectWait(250 * time.Millisecond),

@@ -106,7 +106,7 @@ func (c *crowd) play(a *agent, q *asked, rnd *rand.Rand) *agent {
 	if rnd.IntN(8) == 0 {
 		words = append(words, "cancel")
 	}
-	dies := rnd.IntN(10) == 0
+	dies := rnd.IntN(3) == 0
 	var people sync.WaitGroup
 	for _, word := range words {
 		hub, looks := rnd.IntN(len(c.hubs)), rnd.IntN(3) == 0

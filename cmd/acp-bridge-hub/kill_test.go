@@ -3,16 +3,12 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -32,9 +28,6 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv("ACP_BRIDGE_HUB_TEST") != "" {
 		main()
-	}
-	if os.Getenv(asAsker) != "" {
-		playAsker()
 	}
 	testscript.Main(m, map[string]func(){"acp-bridge-hub": main})
 }
@@ -172,121 +165,8 @@ func (p *process) look(path string) (int, string) {
 	return reply.StatusCode, string(data)
 }
 
-// fate is what the clients of a question know of it.
-type fate struct {
-	id    string
-	tried map[string]bool // answers that were sent
-	given string          // the answer that got a 200
-	history
-}
-
-// killCount is how often something is killed in a test.
-func killCount() int {
-	if n, err := strconv.Atoi(os.Getenv("ACP_BRIDGE_KILLS")); err == nil {
-		return n
-	}
-	return 5
-}
-
-// TestKilledUnderLoad kills the hub at random moments while questions are asked
-// and answered. Every question that was accepted is there after it; an answer
-// that got a 200 is the answer, and none is there that nobody gave.
-func TestKilledUnderLoad(t *testing.T) {
-	kills := killCount()
-	dir := t.TempDir()
-	p := startHub(t, dir, "127.0.0.1:0")
-	listen := strings.TrimPrefix(p.address, "http://")
-	fates := map[string]*fate{}
-	next := 0
-	for range kills {
-		fresh := map[string]*fate{} // since the last kill
-		var mu sync.Mutex
-		var wg sync.WaitGroup
-		stop := make(chan struct{})
-		for range 4 {
-			wg.Go(func() {
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					mu.Lock()
-					next++
-					f := &fate{id: fmt.Sprintf("call-%d-x", next), tried: map[string]bool{}}
-					mu.Unlock()
-					if f.do("ask", func() int { return p.post("/conversations/c"+f.id+"/ask", askBody(f.id)) }) != http.StatusAccepted {
-						continue // nobody was told that it is kept
-					}
-					mu.Lock()
-					fates[f.id], fresh[f.id] = f, f
-					mu.Unlock()
-					if rand.IntN(3) == 0 {
-						continue // stays open
-					}
-					var both sync.WaitGroup
-					for _, label := range []string{"Yes", "No"} {
-						f.tried[label] = true
-						both.Go(func() {
-							post := func() int {
-								return p.post("/conversations/c"+f.id+"/respond", `{"answers":{"Go on?":"`+label+`"}}`)
-							}
-							if f.do(label, post) == http.StatusOK {
-								mu.Lock()
-								defer mu.Unlock()
-								require.Empty(t, f.given, "two answers were accepted")
-								f.given = label
-							}
-						})
-					}
-					if rand.IntN(4) == 0 {
-						f.tried["cancel"] = true
-						both.Go(func() {
-							f.do("cancel", func() int { return p.post("/conversations/c"+f.id+"/cancel", "") })
-						})
-					}
-					both.Wait()
-				}
-			})
-		}
-		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond) // a random moment is the point
-		p.kill()
-		close(stop)
-		wg.Wait()
-		p = startHub(t, dir, listen)
-		checkFates(t, p, fresh)
-	}
-	checkFates(t, p, fates) // also after all the kills that followed
-	require.NotEmpty(t, fates)
-	for _, f := range fates {
-		f.check(t, f.id)
-	}
-	t.Logf("%d questions over %d kills", len(fates), kills)
-}
-
 func askBody(id string) string {
 	return `{"id":"` + id + `","name":"AskUserQuestion","input":{"questions":[{"question":"Go on?","header":"Go","multiSelect":false,"options":[{"label":"Yes","description":""},{"label":"No","description":""}]}]}}`
-}
-
-func checkFates(t *testing.T, p *process, fates map[string]*fate) {
-	t.Helper()
-	for _, f := range fates {
-		var q struct {
-			State   struct{ Type string }
-			Outcome string
-			Result  json.RawMessage
-		}
-		begin := now()
-		require.NoError(t, json.Unmarshal(p.get("/conversations/c"+f.id+"/questions/"+f.id), &q))
-		f.saw(begin, seenAs(q.Outcome, q.Result, `"Go on?":`, "Yes", "No"))
-		switch {
-		case f.given != "":
-			require.Equal(t, "answered", q.Outcome, f.id)
-			require.True(t, bytes.Contains(q.Result, []byte(`"Go on?":"`+f.given+`"`)), "%s: %s", f.given, q.Result)
-		case len(f.tried) == 0:
-			require.Equal(t, "awaiting_user_response", q.State.Type, f.id)
-		}
-	}
 }
 
 func TestCommands(t *testing.T) {

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -50,4 +51,37 @@ func canSetClock(t *testing.T) error {
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now().Add(-100*time.Hour), said, time.Hour, "the clock was not set")
 	return nil
+}
+
+// A clock that jumps while the hub is down, ahead or back, by more than answers are
+// kept for, takes nothing away: not what waits, and not an answer that no agent has
+// fetched. What is answered then is kept.
+func TestClockThatJumps(t *testing.T) {
+	t.Parallel()
+	if err := canSetClock(t); err != nil {
+		t.Skip("SKIPPED: this hub cannot be given a clock of its own:", err)
+	}
+	dir := t.TempDir()
+	p := startHub(t, dir, "127.0.0.1:0")
+	state := func(id string) string { return string(p.get("/conversations/c/questions/" + id)) }
+	answer := func(id string) int {
+		return p.post("/conversations/c/respond?question="+id, `{"answers":{"Go on?":"Yes"}}`)
+	}
+	for _, id := range []string{"waits", "settled", "later-0", "later-1"} {
+		require.Equal(t, http.StatusAccepted, p.post("/conversations/c/ask", askBody(id)))
+	}
+	require.Equal(t, http.StatusOK, answer("settled"))
+	for i, by := range []time.Duration{2000 * time.Hour, -2000 * time.Hour, 0} {
+		p.kill()
+		p = startHubIn(t, clockEnv(by), dir, "127.0.0.1:0")
+		require.Contains(t, state("waits"), "awaiting_user_response")
+		require.Contains(t, state("settled"), `"Go on?":"Yes"`)
+		for j := range i {
+			require.Contains(t, state(fmt.Sprint("later-", j)), `"Go on?":"Yes"`)
+		}
+		if by != 0 {
+			require.Equal(t, http.StatusOK, answer(fmt.Sprint("later-", i)))
+		}
+	}
+	require.Equal(t, http.StatusOK, p.post("/conversations/c/ask?wait=1m", askBody("settled")), "the agent gets it")
 }

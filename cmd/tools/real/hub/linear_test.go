@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"sync"
 	"testing"
@@ -22,6 +23,19 @@ type history struct {
 var began = time.Now()
 
 func now() int64 { return int64(time.Since(began)) }
+
+// do does something and notes what came of it: the status of the reply, or 0 if
+// there was none. What has no reply may happen at any time after, or never.
+func (h *history) do(what string, f func() int) int {
+	begin := now()
+	status := f()
+	end := now()
+	if status == 0 {
+		end = math.MaxInt64
+	}
+	h.note(porcupine.Operation{Input: what, Output: fmt.Sprint(status), Call: begin, Return: end})
+	return status
+}
 
 // saw notes the state in which the question was found.
 func (h *history) saw(begin int64, state string) {

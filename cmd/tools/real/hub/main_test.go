@@ -25,13 +25,16 @@ import (
 // patience is how long a test waits for something that must happen.
 const patience = 5 * time.Minute
 
-// TestMain is a NATS server where a test has started it.
+// TestMain is a NATS server, or a bridge that asks, where a test has started it.
 func TestMain(m *testing.M) {
 	if os.Getenv(withClock) != "" {
 		playClock()
 	}
 	if os.Getenv(asNode) != "" {
 		playNode()
+	}
+	if os.Getenv(asAsker) != "" {
+		playAsker()
 	}
 	code := m.Run()
 	if built != "" {

@@ -183,7 +183,7 @@ func checkFates(t *testing.T, p *process, fates map[string]*fate) {
 	}
 }
 
-// asAsker makes the hub's test binary be a bridge that asks one question.
+// asAsker makes the test binary be a bridge that asks one question.
 const asAsker = "ACP_BRIDGE_ASKER_TEST"
 
 type asker struct {
@@ -192,7 +192,7 @@ type asker struct {
 }
 
 func (p *process) startAsker(id string) *asker {
-	cmd := exec.Command(program(p.t))
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), asAsker+"="+id, "ACP_BRIDGE_HUB="+p.address, "ACP_BRIDGE_HUB_TOKEN="+p.token)
 	out, err := cmd.StdoutPipe()
 	require.NoError(p.t, err)

@@ -1,13 +1,12 @@
-package main
+package hub_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,8 +19,89 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
-// asAsker makes the test binary be a bridge that asks one question.
-const asAsker = "ACP_BRIDGE_ASKER_TEST"
+// killCount is how often something is killed in a test.
+func killCount() int {
+	if n, err := strconv.Atoi(os.Getenv("ACP_BRIDGE_KILLS")); err == nil {
+		return n
+	}
+	return 5
+}
+
+// TestKilledUnderLoad kills the hub at random moments while questions are asked
+// and answered. Every question that was accepted is there after it; an answer
+// that got a 200 is the answer, and none is there that nobody gave.
+func TestKilledUnderLoad(t *testing.T) {
+	kills := killCount()
+	dir := t.TempDir()
+	p := startHub(t, dir, "127.0.0.1:0")
+	listen := strings.TrimPrefix(p.address, "http://")
+	fates := map[string]*fate{}
+	next := 0
+	for range kills {
+		fresh := map[string]*fate{} // since the last kill
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		stop := make(chan struct{})
+		for range 4 {
+			wg.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					mu.Lock()
+					next++
+					f := &fate{id: fmt.Sprintf("call-%d-x", next), tried: map[string]bool{}}
+					mu.Unlock()
+					if f.do("ask", func() int { return p.post("/conversations/c"+f.id+"/ask", askBody(f.id)) }) != http.StatusAccepted {
+						continue // nobody was told that it is kept
+					}
+					mu.Lock()
+					fates[f.id], fresh[f.id] = f, f
+					mu.Unlock()
+					if rand.IntN(3) == 0 {
+						continue // stays open
+					}
+					var both sync.WaitGroup
+					for _, label := range []string{"Yes", "No"} {
+						f.tried[label] = true
+						both.Go(func() {
+							post := func() int {
+								return p.post("/conversations/c"+f.id+"/respond", `{"answers":{"Go on?":"`+label+`"}}`)
+							}
+							if f.do(label, post) == http.StatusOK {
+								mu.Lock()
+								defer mu.Unlock()
+								require.Empty(t, f.given, "two answers were accepted")
+								f.given = label
+							}
+						})
+					}
+					if rand.IntN(4) == 0 {
+						f.tried["cancel"] = true
+						both.Go(func() {
+							f.do("cancel", func() int { return p.post("/conversations/c"+f.id+"/cancel", "") })
+						})
+					}
+					both.Wait()
+				}
+			})
+		}
+		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond) // a random moment is the point
+		p.kill()
+		close(stop)
+		wg.Wait()
+		p = startHub(t, dir, listen)
+		checkFates(t, p, fresh)
+	}
+	checkFates(t, p, fates) // also after all the kills that followed
+	require.NotEmpty(t, fates)
+	for _, f := range fates {
+		f.check(t, f.id)
+	}
+	t.Logf("%d questions over %d kills", len(fates), kills)
+}
 
 // playAsker asks the question that the environment names, at the hub, until it has
 // the answer. It says so and lives on.
@@ -39,37 +119,6 @@ func playAsker() {
 	o, _ := ticket.Settle(convert.Outcome{}, "")
 	fmt.Println("got " + strings.Join(o.Answers[0].Selected, ","))
 	select {}
-}
-
-type asker struct {
-	cmd *exec.Cmd
-	got chan string // closed when it has ended
-}
-
-func (p *process) startAsker(id string) *asker {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), asAsker+"="+id, "ACP_BRIDGE_HUB="+p.address, "ACP_BRIDGE_HUB_TOKEN="+p.token)
-	out, err := cmd.StdoutPipe()
-	require.NoError(p.t, err)
-	require.NoError(p.t, cmd.Start())
-	a := &asker{cmd, make(chan string, 1)}
-	go func() {
-		defer close(a.got)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if label, ok := strings.CutPrefix(lines.Text(), "got "); ok {
-				a.got <- label
-			}
-		}
-	}()
-	p.t.Cleanup(a.kill)
-	return a
-}
-
-func (a *asker) kill() {
-	_ = a.cmd.Process.Kill()
-	for range a.got {
-	}
-	_ = a.cmd.Wait()
 }
 
 // TestBridgeKilled kills bridges while their questions wait, some at a time, and now and

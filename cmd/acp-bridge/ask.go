@@ -51,8 +51,6 @@ func askCommand(fs *flagSet) runner {
 		switch {
 		case err != nil:
 			return err
-		case o.print != resultForm && o.print != answerForm:
-			return misused("--print: expected %s or %s, got %q", resultForm, answerForm, o.print)
 		case len(words) == 1:
 			o.file = words[0]
 		case len(words) > 1 && o.dialect != "":

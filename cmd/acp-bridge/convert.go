@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -37,7 +36,7 @@ func convertCommand(fs *flagSet) runner {
 	dialectFlag(fs, &o.dialect, "from")
 	fs.StringVar(&o.to, "to", "permission", "`target`: permission and form are ACP requests, claude is Claude Code's call")
 	fs.StringVar(&o.reply, "reply", "", "`file` with the client's replies")
-	fs.Values("to", targets...)
+	fs.Values("to", "permission", "form", "claude")
 	return func(ctx context.Context, args []string, s streams) (err error) {
 		if o.file, err = fs.ParseFile(args); err != nil {
 			return err
@@ -48,9 +47,6 @@ func convertCommand(fs *flagSet) runner {
 		return o.run(ctx, s)
 	}
 }
-
-// targets are what a call can be turned into.
-var targets = []string{"permission", "form", "claude"}
 
 // dialectFlag is the flag for the dialect of a call, under the names it has.
 func dialectFlag(fs *flagSet, p *string, name string) {
@@ -63,9 +59,6 @@ func dialectFlag(fs *flagSet, p *string, name string) {
 }
 
 func (o convertOptions) run(ctx context.Context, s streams) error {
-	if !slices.Contains(targets, o.to) {
-		return misused("--to must be permission, form or claude, got %q%s", o.to, didYouMean(o.to, targets))
-	}
 	if o.to == "claude" && o.reply != "" {
 		return misused("--reply takes what an ACP client replies, and needs --to permission or --to form")
 	}
@@ -101,9 +94,6 @@ func decodeFile(file, name string, s streams) (dialect.Request, error) {
 		return dialect.Request{}, err
 	}
 	req, err := dialect.Decode(data, name)
-	if name != "" && !slices.Contains(dialect.IDs(), name) {
-		return req, misused("%w%s", err, didYouMean(name, dialect.IDs()))
-	}
 	if err != nil {
 		if result, ok := dialect.Refuse(data, name, err); ok { // the agent's own words for it
 			fmt.Fprintf(s.out, "%s\n", result.Body)

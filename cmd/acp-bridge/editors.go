@@ -2,10 +2,9 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 )
 
 // editorSettings are how one editor is told to start acp-bridge.
@@ -136,30 +135,18 @@ acpx --ttl 0 --agent COMMAND 'your prompt'`, "A question ends the turn; the next
 // printEditor prints the settings of one editor, with flags for acp-bridge; an
 // agent stands behind its proxy in the place of Claude Code.
 func printEditor(s streams, name, agent, command string, flags []string, asJSON bool) error {
-	var other proxy.Profile
+	e := editors[slices.Index(editorNames(), name)]
 	if agent != "" {
-		var err error
-		if other, err = findProfile(agent); err != nil {
-			return err
-		}
+		e, flags = e.behindProxy(findProfile(agent))
 	}
-	for _, e := range editors {
-		if e.name != name {
-			continue
-		}
-		if agent != "" {
-			e, flags = e.behindProxy(other)
-		}
-		if asJSON {
-			return printJSON(s, map[string]string{"editor": e.name, "title": e.title, "where": e.where, "settings": e.with(command, flags...), "note": e.note})
-		}
-		fmt.Fprintf(s.out, "%s: put this into %s\n\n%s\n", e.title, e.where, e.with(command, flags...))
-		if e.note != "" {
-			fmt.Fprintf(s.out, "\n%s\n", e.note)
-		}
-		return nil
+	if asJSON {
+		return printJSON(s, map[string]string{"editor": e.name, "title": e.title, "where": e.where, "settings": e.with(command, flags...), "note": e.note})
 	}
-	return misused("unknown editor %q: expected one of %s%s", name, strings.Join(editorNames(), ", "), didYouMean(name, editorNames()))
+	fmt.Fprintf(s.out, "%s: put this into %s\n\n%s\n", e.title, e.where, e.with(command, flags...))
+	if e.note != "" {
+		fmt.Fprintf(s.out, "\n%s\n", e.note)
+	}
+	return nil
 }
 
 func editorNames() (names []string) {

@@ -94,10 +94,7 @@ func pluginText(name string) func(string) string {
 // refuses is why an agent takes nothing that is installed for it: another one has its
 // command.
 func (a hookAgent) refuses(ctx context.Context) error {
-	p, err := findProfile(a.name)
-	if err != nil {
-		return nil
-	}
+	p := findProfile(a.name)
 	version := p.Replacement(ctx, proxy.Command{Args: []string{a.name}})
 	if version == "" {
 		return nil

@@ -43,17 +43,11 @@ func mcpCommand(fs *flagSet) runner {
 			return err
 		case o.limit <= 0:
 			return misused("--limit must be greater than zero, got %s", o.limit)
-		case o.ask != "auto" && o.ask != "hub":
-			return misused("--ask must be auto or hub, got %q", o.ask)
 		}
 		if o.relay {
 			return proxy.RelayTool(ctx, s.in, s.out, os.Getenv(proxy.ToolAddress))
 		}
-		first, err := parseRung(o.ask)
-		if err == nil {
-			err = o.hub.check(first)
-		}
-		if err != nil {
+		if err := o.hub.check(rung(o.ask)); err != nil {
 			return err
 		}
 		if o.dir, err = absolute(o.dir); err != nil {

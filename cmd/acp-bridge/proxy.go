@@ -6,7 +6,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
@@ -47,9 +46,6 @@ func (o *proxyOptions) parse(fs *flagSet, args []string) (err error) {
 	} else {
 		o.command.Args, err = fs.ParseAgent(args, "gemini --acp")
 	}
-	if err == nil {
-		o.proxy.RefuseSubAgents, err = refusesSubAgents(o.subAgents)
-	}
 	switch {
 	case err != nil:
 		return err
@@ -60,26 +56,18 @@ func (o *proxyOptions) parse(fs *flagSet, args []string) (err error) {
 	case o.noTool:
 		o.proxy.Tool = proxy.ToolNever
 	}
-	if o.agent != "" {
-		if o.proxy.Agent, err = findProfile(o.agent); err != nil {
-			return err
-		}
-	}
-	if o.proxy.First, err = parseRung(o.ask); err != nil {
-		return err
-	}
+	o.proxy.Agent, o.proxy.First, o.proxy.RefuseSubAgents = findProfile(o.agent), rung(o.ask), o.subAgents == refuse
 	return o.hub.check(o.proxy.First)
 }
 
-// findProfile finds what is known of an agent by its name.
-func findProfile(name string) (proxy.Profile, error) {
+// findProfile finds what is known of an agent by its name, if there is something.
+func findProfile(name string) (found proxy.Profile) {
 	for _, p := range proxy.Profiles() {
 		if p.Name == name {
-			return p, nil
+			found = p
 		}
 	}
-	names := agentNames()
-	return proxy.Profile{}, misused("unknown agent %q: expected one of %s%s", name, strings.Join(names, ", "), didYouMean(name, names))
+	return found
 }
 
 func agentNames() (names []string) {

@@ -43,8 +43,6 @@ func rpcCommand(fs *flagSet) runner {
 		switch {
 		case err != nil:
 			return err
-		case o.only != "" && o.only != "pi" && o.only != "opal":
-			return misused("--dialect must be pi or opal, got %q", o.only)
 		case o.answers.file == "-":
 			return misused("stdin cannot hold both the requests and the answers")
 		case editor.on && (o.headless || o.plain || o.answers.given || o.answers.file != ""):

@@ -36,13 +36,9 @@ func (a *acpFlags) flags(fs *flagSet) {
 // check reports flags that do not fit together.
 func (a *acpFlags) check(fs *flagSet) error {
 	for _, name := range []string{"ask", "guard-auto-answers", "log-level", "log-file", "trace"} {
-		if a.on || !fs.Given(name) {
-			continue
+		if !a.on && fs.Given(name) {
+			return misused("--%s needs --acp: without it no editor is asked", name)
 		}
-		if _, err := parseRung(a.ask); err != nil && name == "ask" {
-			return err
-		}
-		return misused("--%s needs --acp: without it no editor is asked", name)
 	}
 	switch {
 	case !a.on && (a.socket != "" || len(a.command) > 0):
@@ -58,11 +54,8 @@ func (a *acpFlags) serve(ctx context.Context, dialect string, s streams) error {
 	if isTerminal(s.in) {
 		return usagef("stdin is a terminal, and this is for an editor to start; to try it in a terminal, run acp-bridge chat -- acp-bridge rpc --acp -- COMMAND")
 	}
-	first, err := parseRung(a.ask)
-	if err == nil {
-		err = a.hub.check(first)
-	}
-	if err != nil {
+	first := rung(a.ask)
+	if err := a.hub.check(first); err != nil {
 		return err
 	}
 	o := pipeagent.Options{First: first, Command: a.command, Dialect: dialect, Guard: a.guard, Desk: new(desk.Desk), Version: version(), Stderr: s.err}

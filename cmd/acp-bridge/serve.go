@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
+	"slices"
 	"sync/atomic"
 	"syscall"
 
@@ -38,15 +38,10 @@ func (o *serveOptions) flags(fs *flagSet) {
 // subAgentsFlag is the flag for questions of sub-agents.
 func subAgentsFlag(fs *flagSet, p *string) {
 	fs.StringVar(p, "sub-agents", "ask", "`what` to do with sub-agents' questions: ask or refuse")
-	fs.Values("sub-agents", "ask", "refuse")
+	fs.Values("sub-agents", "ask", refuse)
 }
 
-func refusesSubAgents(what string) (bool, error) {
-	if what != "ask" && what != "refuse" {
-		return false, misused("--sub-agents must be ask or refuse, got %q", what)
-	}
-	return what == "refuse", nil
-}
+const refuse = "refuse"
 
 // askFlag is the flag for the first way to ask.
 func askFlag(fs *flagSet, p *string, more string) {
@@ -63,12 +58,7 @@ func (o *serveOptions) parse(fs *flagSet, args []string) (err error) {
 	case file != "":
 		return program().Unknown("command", file, append(program().Names(), "help"))
 	}
-	if o.agent.RefuseSubAgents, err = refusesSubAgents(o.subAgents); err != nil {
-		return err
-	}
-	if o.agent.First, err = parseRung(o.ask); err != nil {
-		return err
-	}
+	o.agent.RefuseSubAgents, o.agent.First = o.subAgents == refuse, rung(o.ask)
 	return o.hub.check(o.agent.First)
 }
 
@@ -136,14 +126,8 @@ acp-bridge doctor    check the set-up, and print the settings for your editor
 acp-bridge help      everything else
 `
 
-func parseRung(name string) (adapter.Rung, error) {
-	for _, r := range []adapter.Rung{0, adapter.Form, adapter.Permission, adapter.Conversation, adapter.Elsewhere} {
-		if name == r.String() {
-			return r, nil
-		}
-	}
-	if name == "" {
-		return 0, nil
-	}
-	return 0, misused("--ask (or ACP_BRIDGE_ASK) must be auto, form, permission, message or hub, got %q", strings.TrimSpace(name))
+// rung is a value of --ask; without one it is up to the editor.
+func rung(name string) adapter.Rung {
+	rungs := []adapter.Rung{0, adapter.Form, adapter.Permission, adapter.Conversation, adapter.Elsewhere}
+	return rungs[max(0, slices.IndexFunc(rungs, func(r adapter.Rung) bool { return r.String() == name }))]
 }

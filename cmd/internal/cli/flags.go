@@ -18,6 +18,7 @@ type Flags struct {
 	program *Program
 	out     io.Writer
 	choices map[string][]string
+	env     map[string]string // by flag: the variable that can stand in for it
 }
 
 // Flags are an empty set for a command; its help goes to out.
@@ -25,10 +26,10 @@ func (p *Program) Flags(name string, out io.Writer) *Flags {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	return &Flags{fs, p, out, map[string][]string{}}
+	return &Flags{fs, p, out, map[string][]string{}, map[string]string{}}
 }
 
-// Values says what a flag can be, for completion.
+// Values says what a flag can be. One of text is nothing else: see [Flags.ParseWords].
 func (f *Flags) Values(name string, values ...string) { f.choices[name] = values }
 
 // Given reports whether a flag stands on the command line.
@@ -41,6 +42,7 @@ func (f *Flags) Given(name string) (given bool) {
 func (f *Flags) FromEnv(p *string, name, variable, usage string) {
 	f.StringVar(p, name, os.Getenv(variable), usage)
 	f.Lookup(name).DefValue = "" // what is set here is nobody else's business
+	f.env[name] = variable
 }
 
 // ParseWords reads flags and words, in any order.
@@ -54,10 +56,31 @@ func (f *Flags) ParseWords(args []string) (words []string, err error) {
 		case err != nil:
 			return nil, Misused("%s", f.say(err))
 		case f.NArg() == 0:
-			return words, nil
+			return words, f.chosen()
 		}
 		words, args = append(words, f.Arg(0)), f.Args()[1:]
 	}
+}
+
+// chosen checks that flags of text are one of their values, or as they are without being given.
+func (f *Flags) chosen() (err error) {
+	f.VisitAll(func(fl *flag.Flag) {
+		values := f.choices[fl.Name]
+		g, ok := fl.Value.(flag.Getter)
+		if err != nil || len(values) == 0 || !ok {
+			return
+		}
+		text, ok := g.Get().(string) // others have a parser of their own
+		if !ok || text == fl.DefValue || slices.Contains(values, text) {
+			return
+		}
+		name := Dashed(fl.Name)
+		if variable := f.env[fl.Name]; variable != "" {
+			name += " (or " + variable + ")"
+		}
+		err = Misused("%s: expected %s, got %q%s", name, f.expected(fl.Name), text, DidYouMean(text, values))
+	})
+	return err
 }
 
 // ParseFile reads flags and at most one file name, in any order.

@@ -31,17 +31,18 @@ func testProgram(ran *[]string) *Program {
 // Which command runs, with what, and what is said about what cannot be.
 func TestRun(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                  "start ",
-		"--name one":        "start one",
-		"stop a --name x b": "stop x a b",
-		"stop --nmae x":     "2: prog stop: unknown flag --nmae; did you mean --name? (see prog help stop)",
-		"stop --name":       "2: prog stop: --name needs a value (see prog help stop)",
-		"--nmae x":          "2: prog: unknown flag --nmae; did you mean --name? (see prog help start)",
-		"sotp":              `2: prog: unknown command "sotp"; did you mean stop? (prog help lists them)`,
-		"help sotp":         `2: prog: unknown command or topic "sotp"; did you mean stop? (prog help lists them)`,
-		"help mroe":         `2: prog: unknown command or topic "mroe"; did you mean more? (prog help lists them)`,
-		"completion bsh":    `2: prog completion: unknown shell "bsh": expected bash, zsh or fish; did you mean bash? (see prog help completion)`,
-		"version now":       `2: prog version: unexpected argument "now" (see prog help version)`,
+		"":                    "start ",
+		"--name one":          "start one",
+		"stop a --name two b": "stop two a b",
+		"stop --nmae x":       "2: prog stop: unknown flag --nmae; did you mean --name? (see prog help stop)",
+		"stop --name twoo":    `2: prog stop: --name: expected one of one, two, got "twoo"; did you mean two? (see prog help stop)`,
+		"stop --name":         "2: prog stop: --name needs a value (see prog help stop)",
+		"--nmae x":            "2: prog: unknown flag --nmae; did you mean --name? (see prog help start)",
+		"sotp":                `2: prog: unknown command "sotp"; did you mean stop? (prog help lists them)`,
+		"help sotp":           `2: prog: unknown command or topic "sotp"; did you mean stop? (prog help lists them)`,
+		"help mroe":           `2: prog: unknown command or topic "mroe"; did you mean more? (prog help lists them)`,
+		"completion bsh":      `2: prog completion: unknown shell "bsh": expected bash, zsh or fish; did you mean bash? (see prog help completion)`,
+		"version now":         `2: prog version: unexpected argument "now" (see prog help version)`,
 	} {
 		var ran []string
 		var errOut bytes.Buffer

@@ -46,13 +46,13 @@ type hookAgent struct {
 // hookAgents are those that acp-bridge hook install knows by name.
 func hookAgents() []hookAgent {
 	return []hookAgent{
-		{name: "opencode", title: "OpenCode", part: ownFile{"plugin", pluginFile("opencode"), pluginText("opencode"), opencode.Mark}, run: runPlugin},
-		{name: "kilo", title: "Kilo", part: ownFile{"plugin", pluginFile("kilo"), pluginText("kilo"), opencode.Mark}, run: runPlugin},
-		{name: "qwen", title: "Qwen Code", part: inSettings{homeFile("QWEN_HOME", ".qwen", "settings.json"), qwenHooks, "hook qwen"}, away: true, run: runBefore},
-		{name: "gemini", title: "Gemini CLI", part: inSettings{homeFile("", ".gemini", "settings.json"), geminiHooks, "hook gemini"}, away: true, run: runBefore},
-		{name: "copilot", title: "Copilot CLI", part: ownFile{"hooks", homeFile("COPILOT_HOME", ".copilot", "hooks", "acp-bridge.json"), copilotHooks, "hook copilot"}, away: true, run: runBefore},
-		{name: "kimi", title: "Kimi Code", part: inTOML{homeFile("KIMI_CODE_HOME", ".kimi-code", "config.toml"), kimiHooks, "hook kimi"}, notice: true, run: runNotice},
-		{name: "grok", title: "Grok Build", part: ownFile{"hooks", homeFile("GROK_HOME", ".grok", "hooks", "acp-bridge.json"), grokHooks, "hook grok"}, notice: true, run: runNotice},
+		{name: "opencode", title: "OpenCode", part: ownFile("plugin", pluginFile("opencode"), pluginText("opencode"), opencode.Mark), run: runPlugin},
+		{name: "kilo", title: "Kilo", part: ownFile("plugin", pluginFile("kilo"), pluginText("kilo"), opencode.Mark), run: runPlugin},
+		{name: "qwen", title: "Qwen Code", part: inSettings(homeFile("QWEN_HOME", ".qwen", "settings.json"), shellHooks("qwen", waitMillis, map[string]string{"PermissionRequest": "*"}), endsWith("hook qwen")), away: true, run: runBefore},
+		{name: "gemini", title: "Gemini CLI", part: inSettings(homeFile("", ".gemini", "settings.json"), shellHooks("gemini", waitMillis, map[string]string{"BeforeTool": "ask_user"}), endsWith("hook gemini")), away: true, run: runBefore},
+		{name: "copilot", title: "Copilot CLI", part: ownFile("hooks", homeFile("COPILOT_HOME", ".copilot", "hooks", "acp-bridge.json"), copilotHooks, "hook copilot"), away: true, run: runBefore},
+		{name: "kimi", title: "Kimi Code", part: inTOML(homeFile("KIMI_CODE_HOME", ".kimi-code", "config.toml"), kimiHooks, "hook kimi"), notice: true, run: runNotice},
+		{name: "grok", title: "Grok Build", part: ownFile("hooks", homeFile("GROK_HOME", ".grok", "hooks", "acp-bridge.json"), grokHooks, "hook grok"), notice: true, run: runNotice},
 	}
 }
 

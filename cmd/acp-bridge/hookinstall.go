@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,8 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -98,10 +95,11 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 			return fmt.Errorf("%w.\nIts plugins are installed by Claude Code itself; acp-bridge hook install --settings writes its settings.json without it", err)
 		}
 	}
-	settings := ""
+	settings, put := "", func() error { return o.addPlugin(ctx) }
 	if o.asSettings {
 		settings = filepath.Join(transcript.ConfigDir(os.Getenv), "settings.json")
-		if _, err := merged(settings, o.hooks(), ours); err != nil {
+		var err error
+		if put, _, err = o.inClaude(settings).put(o.own); err != nil {
 			return err
 		}
 	}
@@ -126,12 +124,7 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 	if err := state.write(); err != nil {
 		return err
 	}
-	if o.asSettings {
-		err = mergeSettings(state.Settings, o.hooks(), ours)
-	} else {
-		err = o.addPlugin(ctx)
-	}
-	if err != nil {
+	if err := put(); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.out, "Claude Code's hooks are installed %s.\nClaude sessions that you start from now on also ask at %s; the first answer counts.\nacp-bridge hook remove undoes this, acp-bridge doctor checks that it works.\n", where, clean.Line(o.hub.address))
@@ -212,48 +205,9 @@ func readThere(name string) ([]byte, error) {
 	return data, err
 }
 
-// merged is a file of settings with our hooks, or without them if these are nil. It is nil
-// if nothing changes.
-func merged(name string, hooks json.RawMessage, own func(command string, args []string) bool) ([]byte, error) {
-	data, err := readThere(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case hooks == nil && !bytes.Contains(data, []byte("acp-bridge")): // it may be anything
-		return nil, nil
-	case data == nil:
-		data = []byte("{}")
-	}
-	if !json.Valid(data) || !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-		return nil, fmt.Errorf("%s: expected JSON; nothing was changed", name)
-	}
-	members := 0
-	gjson.ParseBytes(data).ForEach(func(k, v gjson.Result) bool {
-		if k.String() == "hooks" {
-			members++
-			if !v.IsObject() {
-				members++
-			}
-		}
-		return true
-	})
-	if members > 1 {
-		return nil, fmt.Errorf("%s: expected one object named hooks; nothing was changed", name)
-	}
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, hook.Merge(data, hooks, own), "", "  "); err != nil {
-		return nil, err
-	}
-	return append(pretty.Bytes(), '\n'), nil
-}
-
-// mergeSettings puts our hooks into a file of settings, or takes them out.
-func mergeSettings(name string, hooks json.RawMessage, own func(command string, args []string) bool) error {
-	data, err := merged(name, hooks, own)
-	if err != nil || data == nil {
-		return err
-	}
-	return writePrivate(name, data)
+// inClaude are the hooks in a file of settings of Claude Code.
+func (o *hookOptions) inClaude(name string) hookPart {
+	return inSettings(func() (string, error) { return name, nil }, func(string) json.RawMessage { return o.hooks() }, ours)
 }
 
 // A plugin has a name, and a marketplace that offers it.
@@ -338,7 +292,7 @@ func (o *hookOptions) remove(ctx context.Context, s streams) error {
 // takeOut takes the hooks out of Claude Code, where they are.
 func (o *hookOptions) takeOut(ctx context.Context, state hookState) error {
 	if state.Settings != "" {
-		return mergeSettings(state.Settings, nil, ours)
+		return o.inClaude(state.Settings).take()
 	}
 	dir, err := stateFile("claude-plugin")
 	if err != nil {

@@ -12,19 +12,21 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 )
 
-// hookPart is what is installed for an agent, in its own settings.
-type hookPart interface {
+// hookPart is what is installed for an agent: a file, or a part of one that is the user's.
+type hookPart struct {
+	what string // it is, for people
+	file func() (string, error)
 	// text is what is installed, for people.
-	text(program string) string
-	// put checks that it can be installed, and says where; calling what it returns does it.
-	put(program string) (do func() error, where string, err error)
-	// take removes it. What is not there any more is no error.
-	take() error
-	// look says where it is, or why it does not work.
-	look(program string) (found string, err error)
+	text func(program string) string
+	// with is the file with our part, in place of what is there of it, and without is the
+	// file without: the same where there is nothing of ours, nil where nothing is left.
+	with    func(there []byte, program string) ([]byte, error)
+	without func(there []byte) ([]byte, error)
+	// works says why it does not.
+	works func(name string, there []byte, program string) error
 }
 
 // errNotOurs means that a file was made by somebody else.
@@ -32,124 +34,156 @@ var errNotOurs = errors.New("is not ours")
 
 var errOther = errors.New("is that of another version, or starts an acp-bridge elsewhere")
 
-// ownFile is a file of ours: all of them have the mark in it.
-type ownFile struct {
-	what string // it is, for people
-	file func() (string, error)
-	make func(program string) string
-	mark string
-}
-
-func (p ownFile) text(program string) string { return p.make(program) }
-
-func (p ownFile) put(program string) (func() error, string, error) {
-	name, err := p.file()
-	if err != nil {
-		return nil, "", err
+// change is the file as edit makes it.
+func (p hookPart) change(edit func(there []byte) ([]byte, error)) (name string, there, data []byte, err error) {
+	if name, err = p.file(); err != nil {
+		return name, nil, nil, err
 	}
-	there, err := readThere(name)
-	if err != nil {
-		return nil, "", err
-	}
-	if there != nil && !strings.Contains(string(there), p.mark) {
-		return nil, "", fmt.Errorf("%s is there, and was not made by acp-bridge; nothing was changed", name)
-	}
-	return func() error { return writePrivate(name, []byte(p.make(program))) }, name, nil
-}
-
-func (p ownFile) take() error {
-	name, err := p.file()
-	if err != nil {
-		return err
-	}
-	if there, err := os.ReadFile(name); err != nil || !strings.Contains(string(there), p.mark) {
-		return nil
-	}
-	return os.Remove(name)
-}
-
-func (p ownFile) look(program string) (string, error) {
-	name, err := p.file()
-	if err != nil {
-		return "", err
-	}
-	data, err := os.ReadFile(name)
-	switch {
-	case err != nil:
-		return "", err
-	case !strings.Contains(string(data), p.mark):
-		return "", fmt.Errorf("%s %w", name, errNotOurs)
-	case string(data) != p.make(program):
-		return "", fmt.Errorf("%s %w", name, errOther)
-	}
-	return "has the " + p.what + " " + name, nil
-}
-
-// inSettings are hooks in a file of settings, beside the user's own. Ours end with the
-// mark.
-type inSettings struct {
-	file  func() (string, error)
-	hooks func(program string) json.RawMessage
-	mark  string
-}
-
-func (p inSettings) text(program string) string {
-	var b bytes.Buffer
-	_ = json.Indent(&b, fmt.Appendf(nil, `{"hooks":%s}`, p.hooks(program)), "", "  ")
-	return b.String() + "\n"
-}
-
-// own reports whether a hook is ours, by its command.
-func (p inSettings) own(command string, _ []string) bool {
-	return strings.Contains(command, "acp-bridge") && strings.HasSuffix(command, " "+p.mark)
-}
-
-func (p inSettings) put(program string) (func() error, string, error) {
-	name, err := p.file()
-	if err == nil {
-		_, err = merged(name, p.hooks(program), p.own)
-	}
-	return func() error { return mergeSettings(name, p.hooks(program), p.own) }, name, err
-}
-
-func (p inSettings) take() error {
-	name, err := p.file()
-	if err != nil {
-		return err
-	}
-	return mergeSettings(name, nil, p.own)
-}
-
-func (p inSettings) look(program string) (string, error) {
-	name, err := p.file()
-	if err != nil {
-		return "", err
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return "", err
-	}
-	if gjson.GetBytes(data, "hooksConfig.enabled").Type == gjson.False || gjson.GetBytes(data, "disableAllHooks").Bool() {
-		return "", fmt.Errorf("%s switches hooks off", name)
-	}
-	missing := ""
-	gjson.ParseBytes(p.hooks(program)).ForEach(func(event, want gjson.Result) bool {
-		there := gjson.GetBytes(data, "hooks."+gjson.Escape(event.Str)).Array()
-		if !slices.ContainsFunc(there, func(e gjson.Result) bool { return same(e.Raw, want.Get("0").Raw) }) {
-			missing = event.Str
+	if there, err = readThere(name); err == nil {
+		if data, err = edit(there); err != nil {
+			err = fmt.Errorf("%s: %w; nothing was changed", name, err)
 		}
-		return missing == ""
-	})
-	if missing != "" {
-		return "", fmt.Errorf("its hook for %s is not in %s, or %w", missing, name, errOther)
 	}
-	return "has the hooks, in " + name, nil
+	return name, there, data, err
 }
 
-// same reports whether two documents of JSON differ in nothing but space.
-func same(a, b string) bool {
-	var x, y bytes.Buffer
-	return json.Compact(&x, []byte(a)) == nil && json.Compact(&y, []byte(b)) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+// put checks that it can be installed, and says where; calling what it returns does it.
+func (p hookPart) put(program string) (do func() error, where string, err error) {
+	edit := func(there []byte) ([]byte, error) { return p.with(there, program) }
+	where, _, _, err = p.change(edit)
+	return func() error {
+		name, _, data, err := p.change(edit)
+		if err != nil {
+			return err
+		}
+		return writePrivate(name, data)
+	}, where, err
+}
+
+// take removes it. What is not there any more is no error.
+func (p hookPart) take() error {
+	name, there, data, err := p.change(p.without)
+	switch {
+	case err != nil || bytes.Equal(there, data):
+		return err
+	case data == nil:
+		return os.Remove(name)
+	}
+	return writePrivate(name, data)
+}
+
+// look says where it is, or why it does not work.
+func (p hookPart) look(program string) (found string, err error) {
+	name, err := p.file()
+	if err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = p.works(name, data, program)
+	}
+	return "has the " + p.what + ", in " + name, err
+}
+
+// ownFile is a file of ours: all of them have the mark in it.
+func ownFile(what string, file func() (string, error), text func(program string) string, mark string) hookPart {
+	ours := func(there []byte) bool { return strings.Contains(string(there), mark) }
+	return hookPart{
+		what: what, file: file, text: text,
+		with: func(there []byte, program string) ([]byte, error) {
+			if there != nil && !ours(there) {
+				return nil, errors.New("it was not made by acp-bridge")
+			}
+			return []byte(text(program)), nil
+		},
+		without: func(there []byte) ([]byte, error) {
+			if ours(there) {
+				return nil, nil
+			}
+			return there, nil
+		},
+		works: func(name string, there []byte, program string) error {
+			switch {
+			case !ours(there):
+				return fmt.Errorf("%s %w", name, errNotOurs)
+			case string(there) != text(program):
+				return fmt.Errorf("%s %w", name, errOther)
+			}
+			return nil
+		},
+	}
+}
+
+// inSettings are hooks in a file of settings, beside the user's own: ours are known by
+// their command and arguments.
+func inSettings(file func() (string, error), hooks func(program string) json.RawMessage, ours func(command string, args []string) bool) hookPart {
+	return hookPart{
+		what: "hooks", file: file,
+		text: func(program string) string {
+			return indented(fmt.Appendf(nil, `{"hooks":%s}`, hooks(program)))
+		},
+		with: func(there []byte, program string) ([]byte, error) { return merged(there, hooks(program), ours) },
+		without: func(there []byte) ([]byte, error) {
+			if !bytes.Contains(there, []byte("acp-bridge")) { // it may be anything
+				return there, nil
+			}
+			return merged(there, nil, ours)
+		},
+		works: func(name string, there []byte, program string) error {
+			if gjson.GetBytes(there, "hooksConfig.enabled").Type == gjson.False || gjson.GetBytes(there, "disableAllHooks").Bool() {
+				return fmt.Errorf("%s switches hooks off", name)
+			}
+			for event, want := range gjson.ParseBytes(hooks(program)).Map() {
+				entries := gjson.GetBytes(there, "hooks."+gjson.Escape(event)).Array()
+				if !slices.ContainsFunc(entries, func(e gjson.Result) bool { return indented([]byte(e.Raw)) == indented([]byte(want.Get("0").Raw)) }) {
+					return missing(event, name)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func missing(event, name string) error {
+	return fmt.Errorf("its hook for %s is not in %s, or %w", event, name, errOther)
+}
+
+// endsWith knows a hook of ours by the end of its command.
+func endsWith(mark string) func(command string, _ []string) bool {
+	return func(command string, _ []string) bool {
+		return strings.Contains(command, "acp-bridge") && strings.HasSuffix(command, " "+mark)
+	}
+}
+
+// merged are settings with our hooks, or without them if these are nil.
+func merged(there []byte, hooks json.RawMessage, ours func(command string, args []string) bool) ([]byte, error) {
+	if there == nil {
+		there = []byte("{}")
+	}
+	if !json.Valid(there) || !bytes.HasPrefix(bytes.TrimSpace(there), []byte("{")) {
+		return nil, errors.New("expected JSON")
+	}
+	members := 0
+	gjson.ParseBytes(there).ForEach(func(k, v gjson.Result) bool {
+		if k.String() == "hooks" {
+			members++
+			if !v.IsObject() {
+				members++
+			}
+		}
+		return true
+	})
+	if members > 1 {
+		return nil, errors.New("expected one object named hooks")
+	}
+	return []byte(indented(hook.Merge(there, hooks, ours))), nil
+}
+
+// indented is JSON for people.
+func indented(data []byte) string {
+	var b bytes.Buffer
+	_ = json.Indent(&b, data, "", "  ") // it is JSON
+	return b.String() + "\n"
 }
 
 // homeFile is a file in the folder that an agent keeps in the user's home, or that a
@@ -162,34 +196,4 @@ func homeFile(variable string, path ...string) func() (string, error) {
 		home, err := os.UserHomeDir()
 		return filepath.Join(append([]string{home}, path...)...), err
 	}
-}
-
-// A hook may wait as long as a working day; these agents count in milliseconds, and
-// Copilot in seconds.
-const (
-	waitSeconds = 8 * 60 * 60
-	waitMillis  = waitSeconds * 1000
-)
-
-// shellHook is an entry of settings that runs acp-bridge hook AGENT in a shell.
-func shellHook(program, agent, matcher string) json.RawMessage {
-	return clean.JSON([]any{map[string]any{"matcher": matcher, "hooks": []any{
-		map[string]any{"type": "command", "command": shellQuote(program) + " hook " + agent, "timeout": waitMillis},
-	}}})
-}
-
-func qwenHooks(program string) json.RawMessage {
-	return fmt.Appendf(nil, `{"PermissionRequest":%s}`, shellHook(program, "qwen", "*"))
-}
-
-func geminiHooks(program string) json.RawMessage {
-	return fmt.Appendf(nil, `{"BeforeTool":%s}`, shellHook(program, "gemini", "ask_user"))
-}
-
-// copilotHooks are a file of hooks: one that asks for permissions, and one for questions.
-func copilotHooks(program string) string {
-	entry := []any{map[string]any{"type": "command", "bash": shellQuote(program) + " hook copilot",
-		"powershell": "& '" + strings.ReplaceAll(program, "'", "''") + "' hook copilot", "timeoutSec": waitSeconds}}
-	data, _ := json.MarshalIndent(map[string]any{"version": 1, "hooks": map[string]any{"permissionRequest": entry, "preToolUse": entry}}, "", "  ")
-	return string(data) + "\n"
 }

@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
@@ -53,15 +51,12 @@ func mcpCommand(fs *flagSet) runner {
 		if o.dir, err = absolute(o.dir); err != nil {
 			return err
 		}
-		return o.run(ctx, s)
+		return untilTold(ctx, func(ctx context.Context) error { return o.run(ctx, s) })
 	}
 }
 
 func (o *mcpOptions) run(ctx context.Context, s streams) error {
 	log := slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: o.level}))
-	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
 	p := chainOf("mcp", o.dir, s)
 	p.Store.Report, p.Say = func(err error) { log.Warn(oneLine(err)) }, func(text string) { log.Info(text) }
 	p.Hub = o.hub.options(hubLogger("mcp", s))
@@ -77,11 +72,7 @@ func (o *mcpOptions) run(ctx context.Context, s streams) error {
 	if o.addr != "" {
 		return serveHTTP(ctx, o.addr, server.Handler(), s)
 	}
-	err := server.Serve(ctx, s.in, s.out)
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
+	return server.Serve(ctx, s.in, s.out)
 }
 
 // serveHTTP serves on a loopback address until ctx ends.

@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
@@ -14,27 +13,22 @@ import (
 
 // proxyOptions are the command line by which an editor starts another agent.
 type proxyOptions struct {
-	command      proxy.Command
-	proxy        proxy.Options
-	log          logOptions
-	hub          hubFlags
-	ask, agent   string
-	subAgents    string
-	tool, noTool bool
-	chain        bool
+	editorFlags
+	command          proxy.Command
+	proxy            proxy.Options
+	agent, subAgents string
+	tool, noTool     bool
+	chain            bool
 }
 
 func (o *proxyOptions) flags(fs *flagSet) {
-	askFlag(fs, &o.ask, "; hub asks only there")
-	fs.BoolVar(&o.proxy.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
+	o.editorFlags.flags(fs, "")
 	fs.StringVar(&o.agent, "agent", "", "treat the agent as this `agent`, whatever its name (see acp-bridge doctor --agents)")
 	fs.Values("agent", agentNames()...)
 	fs.BoolVar(&o.tool, "tool", false, "give the agent a question tool over MCP, even if it has its own")
 	fs.BoolVar(&o.noTool, "no-tool", false, "give the agent no question tool over MCP")
 	subAgentsFlag(fs, &o.subAgents)
-	o.hub.flags(fs)
 	fs.BoolVar(&o.chain, "chain", false, "be a proxy for an ACP conductor, which starts the agent (a protocol draft)")
-	o.log.flags(fs)
 }
 
 func (o *proxyOptions) parse(fs *flagSet, args []string) (err error) {
@@ -56,8 +50,8 @@ func (o *proxyOptions) parse(fs *flagSet, args []string) (err error) {
 	case o.noTool:
 		o.proxy.Tool = proxy.ToolNever
 	}
-	o.proxy.Agent, o.proxy.First, o.proxy.RefuseSubAgents = findProfile(o.agent), rung(o.ask), o.subAgents == refuse
-	return o.hub.check(o.proxy.First)
+	o.proxy.Agent, o.proxy.First, o.proxy.Guard, o.proxy.RefuseSubAgents = findProfile(o.agent), rung(o.ask), o.guard, o.subAgents == refuse
+	return o.check()
 }
 
 // findProfile finds what is known of an agent by its name, if there is something.
@@ -88,18 +82,15 @@ func proxyCommand(fs *flagSet) runner {
 		if isTerminal(s.in) {
 			return misused("stdin is a terminal, and this is for an editor to start; to talk to an agent in a terminal, run acp-bridge chat -- acp-bridge proxy -- AGENT")
 		}
-		return serveProxy(ctx, o.command, o.proxy, o.log, o.hub, s)
+		return o.serve(ctx, s, func(ctx context.Context, log *slog.Logger, trace traceFunc) error {
+			o.proxy.Logger, o.proxy.Trace = log, trace
+			return serveProxy(ctx, o.command, o.proxy, o.hub, s)
+		})
 	}
 }
 
-func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOptions, hub hubFlags, s streams) error {
-	logger, trace, closeLog, err := log.open(s)
-	if err != nil {
-		return err
-	}
-	defer closeLog()
-	o.Logger, o.Trace, o.Version = logger, trace, version()
-	c.Stderr = s.err
+func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, hub hubFlags, s streams) error {
+	o.Version, c.Stderr = version(), s.err
 	if program, err := os.Executable(); err == nil {
 		o.Relay = []string{program, "mcp", "--relay"}
 	}
@@ -109,18 +100,10 @@ func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOp
 			name = filepath.Base(c.Args[0])
 		}
 		o.Desk = new(desk.Desk)
-		defer hub.link(o.Desk, name, logger)()
+		defer hub.link(o.Desk, name, o.Logger)()
 	}
-	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
 	if len(c.Args) == 0 {
-		err = proxy.Chain(ctx, s.in, s.out, o)
-	} else {
-		err = proxy.Serve(ctx, s.in, s.out, c, o)
+		return proxy.Chain(ctx, s.in, s.out, o)
 	}
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
+	return proxy.Serve(ctx, s.in, s.out, c, o)
 }

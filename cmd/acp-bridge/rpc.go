@@ -20,12 +20,12 @@ type rpcOptions struct {
 	only                  string
 	plain, headless, wait bool
 	answers               answerFlags
-	hub                   hubFlags
+	editor                acpFlags
 }
 
 func rpcCommand(fs *flagSet) runner {
 	o := new(rpcOptions)
-	editor := acpFlags{hub: &o.hub}
+	editor := &o.editor
 	fs.StringVar(&o.only, "dialect", "", "take requests of this `dialect` only, pi or opal (default: both)")
 	fs.Values("dialect", "pi", "opal")
 	fs.BoolVar(&o.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
@@ -33,12 +33,11 @@ func rpcCommand(fs *flagSet) runner {
 	fs.BoolVar(&o.wait, "wait", false, "after stdin has ended, wait until open questions are answered")
 	o.answers.flags(fs)
 	editor.flags(fs)
-	o.hub.flags(fs)
 	return func(ctx context.Context, args []string, s streams) error {
 		args, editor.command = cutArgs(args)
 		err := fs.ParseFlags(args, ": requests are read from stdin")
 		if err == nil {
-			err = o.hub.check(0)
+			err = editor.hub.check(0)
 		}
 		switch {
 		case err != nil:
@@ -64,7 +63,7 @@ func (o *rpcOptions) run(ctx context.Context, s streams) (err error) {
 	if p.Given, err = o.answers.forCalls(s); err != nil {
 		return err
 	}
-	p.GivenBy, p.Hub = o.answers.name(), o.hub.options(hubLogger("rpc", s))
+	p.GivenBy, p.Hub = o.answers.name(), o.editor.hub.options(hubLogger("rpc", s))
 	p.Sessions = func(c convert.Call) []string {
 		if !life.Lasting(c.Session) {
 			return nil

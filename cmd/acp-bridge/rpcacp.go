@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
@@ -17,20 +17,16 @@ import (
 
 // acpFlags are those of acp-bridge rpc in an editor.
 type acpFlags struct {
-	on          bool
-	socket, ask string
-	guard       bool
-	command     []string
-	log         logOptions
-	hub         *hubFlags
+	editorFlags
+	on      bool
+	socket  string
+	command []string
 }
 
 func (a *acpFlags) flags(fs *flagSet) {
 	fs.BoolVar(&a.on, "acp", false, "speak ACP with an editor on stdin and stdout, and ask there what the\ncommand after the double dash asks on its stdout, or agents at\n--socket. The command runs once per prompt, its last argument")
 	fs.StringVar(&a.socket, "socket", "", "--acp: also listen on this `path` for agents that run elsewhere")
-	askFlag(fs, &a.ask, ", with --acp; hub asks only there")
-	fs.BoolVar(&a.guard, "guard-auto-answers", false, "--acp: distrust answers that come faster than a person can read")
-	a.log.flags(fs)
+	a.editorFlags.flags(fs, ", with --acp")
 }
 
 // check reports flags that do not fit together.
@@ -54,32 +50,20 @@ func (a *acpFlags) serve(ctx context.Context, dialect string, s streams) error {
 	if isTerminal(s.in) {
 		return usagef("stdin is a terminal, and this is for an editor to start; to try it in a terminal, run acp-bridge chat -- acp-bridge rpc --acp -- COMMAND")
 	}
-	first := rung(a.ask)
-	if err := a.hub.check(first); err != nil {
+	if err := a.editorFlags.check(); err != nil {
 		return err
 	}
-	o := pipeagent.Options{First: first, Command: a.command, Dialect: dialect, Guard: a.guard, Desk: new(desk.Desk), Version: version(), Stderr: s.err}
-	logger, trace, closeLog, err := a.log.open(s)
-	if err != nil {
-		return err
-	}
-	defer closeLog()
-	o.Logger = logger
-	o.Trace = func(dir ndjson.Direction, text []byte) { trace("editor", dir, text) }
-	defer a.hub.link(o.Desk, "acp-bridge rpc", logger)()
-	if a.socket != "" {
-		if o.Listener, err = listenAt(a.socket); err != nil {
-			return cli.Usage(err)
+	return a.editorFlags.serve(ctx, s, func(ctx context.Context, log *slog.Logger, trace traceFunc) (err error) {
+		o := pipeagent.Options{First: rung(a.ask), Command: a.command, Dialect: dialect, Guard: a.guard, Desk: new(desk.Desk), Version: version(), Stderr: s.err, Logger: log}
+		o.Trace = func(dir ndjson.Direction, text []byte) { trace("editor", dir, text) }
+		defer a.hub.link(o.Desk, "acp-bridge rpc", log)()
+		if a.socket != "" {
+			if o.Listener, err = listenAt(a.socket); err != nil {
+				return cli.Usage(err)
+			}
 		}
-	}
-	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	err = pipeagent.Serve(ctx, s.in, s.out, o)
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
+		return pipeagent.Serve(ctx, s.in, s.out, o)
+	})
 }
 
 // listenAt makes a socket that is for this user alone. One that a program left

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
@@ -32,13 +29,11 @@ func watchCommand(fs *flagSet) runner {
 		if err := h.check(0); err != nil {
 			return err
 		}
-		return watchCodex(ctx, h, s)
+		return untilTold(ctx, func(ctx context.Context) error { return watchCodex(ctx, h, s) })
 	}
 }
 
 func watchCodex(ctx context.Context, h hubFlags, s streams) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
 	socket, err := codex.Socket()
 	if err != nil {
 		return err

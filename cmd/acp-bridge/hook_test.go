@@ -63,13 +63,29 @@ func hooked(t *testing.T, event string) string {
 	return out.String()
 }
 
+// hookHome is an empty home for hooks.
+func hookHome(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
+	t.Setenv(hookedEnv, "")
+}
+
+// listening is a hub that is told something: the request, and what it says.
+func listening(t *testing.T) (url string, told chan [2]string) {
+	told = make(chan [2]string, 9)
+	server := httptest.NewServer(watchtest.Proves("x", func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		told <- [2]string{r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization"), string(body)}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, told
+}
+
 // A hub that hangs costs a few moments, and then nothing: it is left alone for a while.
 // Where the terminal shows nothing while a hook waits, it is asked there as soon as the hub
 // has not said within that moment that it is there.
 func TestHookAtAHubThatHangs(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
-	t.Setenv(hookedEnv, "")
+	hookHome(t)
 	url, calls := hanging(t)
 	require.NoError(t, hookState{Hub: url, Token: "x"}.write())
 	const note = `{"hook_event_name":"PostToolUse","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_use_id":"toolu_1"}`
@@ -91,8 +107,7 @@ func TestHookAtAHubThatHangs(t *testing.T) {
 
 // Agents whose hooks come before their dialog leave such a hub alone, too.
 func TestBeforeAtAHubThatHangs(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(hookedEnv, "")
+	hookHome(t)
 	url, calls := hanging(t)
 	require.NoError(t, watchState{hookState: hookState{Hub: url, Token: "x"}}.write())
 	file, err := stateFile("watch.silent")
@@ -110,9 +125,7 @@ func TestBeforeAtAHubThatHangs(t *testing.T) {
 
 // A hub that answers again is told everything again.
 func TestHookAtAHubThatIsBack(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
-	t.Setenv(hookedEnv, "")
+	hookHome(t)
 	server := httptest.NewServer(watchtest.Proves("x", func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	require.NoError(t, hookState{Hub: server.URL, Token: "x"}.write())
@@ -192,52 +205,14 @@ func TestHookAtAHubThatLies(t *testing.T) {
 // Grok reads the settings of Claude Code, and starts the hooks that it finds there. What happens
 // in Grok is not told as Claude Code's.
 func TestHookOfGrok(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
-	t.Setenv(hookedEnv, "")
-	told := make(chan string, 9)
-	server := httptest.NewServer(watchtest.Proves("x", func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		told <- string(body)
-	}))
-	defer server.Close()
-	require.NoError(t, hookState{Hub: server.URL, Token: "x"}.write())
+	hookHome(t)
+	url, told := listening(t)
+	require.NoError(t, hookState{Hub: url, Token: "x"}.write())
 	const grok = `{"hookEventName":"stop","sessionId":"01a1e96b-8ede","cwd":"/w","reason":"end_turn","hook_event_name":"Stop","session_id":"01a1e96b-8ede","permission_mode":"default"}`
 	require.Empty(t, hooked(t, grok))
 	require.Empty(t, told)
 	require.Empty(t, hooked(t, `{"hook_event_name":"Stop","session_id":"01a1e96b-8ede"}`))
-	require.Contains(t, <-told, `"Stop"`)
-}
-
-// Grok's hooks tell the hub that it waits, as Kimi's do.
-func TestGrokTellsThatItWaits(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(hookedEnv, "")
-	told := make(chan string, 9)
-	server := httptest.NewServer(watchtest.Proves("x", func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		told <- string(body)
-	}))
-	defer server.Close()
-	require.NoError(t, watchState{hookState: hookState{Hub: server.URL, Token: "x"}}.write())
-	grok, _ := findHookAgent("grok")
-	const in = `"session_id":"01a1e96b-8ede","cwd":"/w",`
-	for event, want := range map[string]string{
-		`{"hookEventName":"notification",` + in + `"notificationType":"permission_prompt","message":"Tool permission requested","hook_event_name":"Notification"}`:              "Tool permission requested",
-		`{"hookEventName":"notification",` + in + `"notificationType":"permission_prompt","hook_event_name":"Notification"}`:                                                    "A permission",
-		`{"hookEventName":"notification",` + in + `"notificationType":"idle_prompt","message":"m","hook_event_name":"Notification"}`:                                            "",
-		`{"hookEventName":"pre_tool_use",` + in + `"tool_name":"ask_user_question","tool_input":{"questions":[{"question":"Which database?"}]},"hook_event_name":"PreToolUse"}`: "Which database?",
-		`{"hookEventName":"pre_tool_use",` + in + `"tool_name":"run_terminal_command","tool_input":{"command":"make"},"hook_event_name":"PreToolUse"}`:                          "",
-	} {
-		var out strings.Builder
-		require.NoError(t, runAgentHook(t.Context(), grok, streams{in: strings.NewReader(event), out: &out, err: &out}))
-		require.Empty(t, out.String())
-		if want == "" {
-			require.Empty(t, told, event)
-			continue
-		}
-		require.Equal(t, `{"event":"waits","agent":"Grok Build","dir":"/w","text":"`+want+`"}`, <-told)
-	}
+	require.Contains(t, (<-told)[1], `"Stop"`)
 }
 
 // Settings that switch the hooks off, and who can change them.
@@ -276,22 +251,16 @@ func TestHooksSwitchedOff(t *testing.T) {
 	}
 }
 
-// Kimi's hooks tell the hub that it waits for a person, and what for; nothing else of them
-// is told, and they never say anything to Kimi.
-func TestKimiTellsThatItWaits(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(hookedEnv, "")
-	told := make(chan string, 9)
-	server := httptest.NewServer(watchtest.Proves("x", func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		told <- r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + " " + string(body)
-	}))
-	defer server.Close()
-	require.NoError(t, watchState{hookState: hookState{Hub: server.URL, Token: "x"}}.write())
-	kimi, _ := findHookAgent("kimi")
+// The hooks of Kimi and Grok tell the hub that their agent waits for a person, and what for;
+// nothing else of them is told, and they never say anything to the agent.
+func TestAgentsTellThatTheyWait(t *testing.T) {
+	hookHome(t)
+	url, told := listening(t)
+	require.NoError(t, watchState{hookState: hookState{Hub: url, Token: "x"}}.write())
 	const in = `"session_id":"session_1","cwd":"/w"`
 	const runs = `{"hook_event_name":"PermissionRequest",` + in + `,"tool_name":"Bash","action":"`
-	for event, want := range map[string]string{
+	const notice, uses = `{"hookEventName":"notification","hook_event_name":"Notification",` + in, `{"hookEventName":"pre_tool_use","hook_event_name":"PreToolUse",` + in
+	for name, events := range map[string]map[string]string{"kimi": {
 		`{"hook_event_name":"PermissionRequest",` + in + `,"tool_name":"Bash","action":"Running: make"}`:                                        "Running: make",
 		runs + strings.Repeat("x", 2<<20) + `"}`:                                                                                                strings.Repeat("x", maxNotice-1) + "…",
 		runs + `curl -H Bearer abcdefghijklmnopqrstuvwxyz0123"}`:                                                                                "curl -H Bearer •••",
@@ -301,19 +270,31 @@ func TestKimiTellsThatItWaits(t *testing.T) {
 		`{"hook_event_name":"PermissionResult",` + in + `,"tool_name":"Bash"}`:                                                                  "",
 		`{"hook_event_name":"PermissionRequest","tool_name":"Bash"}`:                                                                            "",
 		`{`: "",
-	} {
-		var out strings.Builder
-		require.NoError(t, runAgentHook(t.Context(), kimi, streams{in: strings.NewReader(event), out: &out, err: &out}))
-		require.Empty(t, out.String())
-		if want == "" {
-			require.Empty(t, told, event)
-			continue
+	}, "grok": {
+		notice + `,"notificationType":"permission_prompt","message":"Tool permission requested"}`:              "Tool permission requested",
+		notice + `,"notificationType":"permission_prompt"}`:                                                    "A permission",
+		notice + `,"notificationType":"idle_prompt","message":"m"}`:                                            "",
+		uses + `,"tool_name":"ask_user_question","tool_input":{"questions":[{"question":"Which database?"}]}}`: "Which database?",
+		uses + `,"tool_name":"run_terminal_command","tool_input":{"command":"make"}}`:                          "",
+	}} {
+		a, _ := findHookAgent(name)
+		run := func(event string) {
+			var out strings.Builder
+			require.NoError(t, runAgentHook(t.Context(), a, streams{in: strings.NewReader(event), out: &out, err: &out}))
+			require.Empty(t, out.String())
 		}
-		require.Equal(t, `POST /conversations/session_1/turn Bearer x {"event":"waits","agent":"Kimi Code","dir":"/w","text":"`+want+`"}`, <-told)
+		for event, want := range events {
+			if run(event); want == "" {
+				require.Empty(t, told, event)
+				continue
+			}
+			require.Equal(t, [2]string{"POST /conversations/session_1/turn Bearer x", `{"event":"waits","agent":"` + a.title + `","dir":"/w","text":"` + want + `"}`}, <-told)
+		}
+		t.Setenv(hookedEnv, "1") // an acp-bridge that runs it asks already
+		run(runs + `make"}`)
+		require.Empty(t, told)
+		t.Setenv(hookedEnv, "")
 	}
-	t.Setenv(hookedEnv, "1") // an acp-bridge that runs it asks already
-	require.NoError(t, runAgentHook(t.Context(), kimi, streams{in: strings.NewReader(runs + `make"}`)}))
-	require.Empty(t, told)
 }
 
 // Nobody counts as away unless the hub says so: not at one that fails, whatever it says,

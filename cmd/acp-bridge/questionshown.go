@@ -81,10 +81,9 @@ func (f fileQuestion) shown() waitingQuestion {
 
 // shown is a question of a hub as --json shows it.
 func (q *hubQuestion) shown() waitingQuestion {
-	return waitingQuestion{
-		Group: q.Group, Conversation: q.Conversation, Question: q.ID, Kind: q.Kind, Title: q.Title, Agent: q.Agent, Machine: q.Machine,
-		Cwd: q.Dir, Branch: q.Branch, Detail: q.Detail, Shown: q.Shown, Asked: q.Asked, Questions: shownQuestions(q.call().Questions, nil), Gone: q.State.Gone,
-	}
+	shown := q.waitingQuestion
+	shown.Questions, shown.Gone = shownQuestions(q.call().Questions, nil), q.State.Gone
+	return shown
 }
 
 // ago is how long something has waited, as people say it.

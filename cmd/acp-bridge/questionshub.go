@@ -22,44 +22,31 @@ import (
 
 // hubQuestion is a question that waits at a hub, as GET /questions has it.
 type hubQuestion struct {
-	hub          *hubFlags
-	Group        string    `json:"group"`
-	Conversation string    `json:"conversation"`
-	ID           string    `json:"question"`
-	Kind         string    `json:"kind"`
-	Title        string    `json:"title"`
-	Agent        string    `json:"agent"`
-	Branch       string    `json:"branch"`
-	Machine      string    `json:"machine"`
-	Dir          string    `json:"cwd"`
-	Detail       string    `json:"detail"`
-	Shown        string    `json:"shown"`
-	Asked        time.Time `json:"asked"`
-	State        struct {
-		Revision  uint64 `json:"revision"`
-		Gone      bool   `json:"asker_gone"`
-		Questions []struct {
-			Question, Header    string
-			MultiSelect, Closed bool
-			Options             []convert.Option
-		} `json:"questions"`
+	hub *hubFlags
+	waitingQuestion
+	State struct {
+		Revision  uint64          `json:"revision"`
+		Gone      bool            `json:"asker_gone"`
+		Questions []shownQuestion `json:"questions"`
 	} `json:"state"`
 }
 
 // call is the question as it is asked here.
 func (q *hubQuestion) call() convert.Call {
-	c := convert.Call{Session: q.Conversation, ID: q.ID}
+	c := convert.Call{Session: q.Conversation, ID: q.Question}
 	for _, s := range q.State.Questions {
-		c.Questions = append(c.Questions, convert.Question{
-			Text: s.Question, Header: s.Header, MultiSelect: s.MultiSelect, Closed: s.Closed, Options: s.Options,
-		})
+		sub := convert.Question{Text: s.Question, Header: s.Header, MultiSelect: s.MultiSelect, Closed: s.Closed}
+		for _, o := range s.Options {
+			sub.Options = append(sub.Options, convert.Option{Label: o.Label, Description: o.Description, Preview: o.Preview})
+		}
+		c.Questions = append(c.Questions, sub)
 	}
 	return c
 }
 
 // from says who asks, where, since when, and whether it still waits.
 func (q *hubQuestion) from() string {
-	where := cmp.Or(q.Dir, "an unknown folder")
+	where := cmp.Or(q.Cwd, "an unknown folder")
 	if q.Branch != "" {
 		where += " (" + q.Branch + ")"
 	}
@@ -96,11 +83,11 @@ func (h *hubFlags) questions(ctx context.Context) ([]*hubQuestion, error) {
 }
 
 func (q *hubQuestion) line() (string, []convert.Question) {
-	return fmt.Sprintf("%s  %s", clean.Line(q.ID), q.from()), q.call().Questions
+	return fmt.Sprintf("%s  %s", clean.Line(q.Question), q.from()), q.call().Questions
 }
 
 func (q *hubQuestion) show(w io.Writer) error {
-	fmt.Fprintf(w, "%s  %s\n%s, conversation %s, asked %s\n", clean.Line(q.ID), q.from(),
+	fmt.Fprintf(w, "%s  %s\n%s, conversation %s, asked %s\n", clean.Line(q.Question), q.from(),
 		cmp.Or(clean.Line(q.Title), "Question"), clean.Line(q.Conversation), q.Asked.Local().Format(time.DateTime))
 	if text := q.approves(); text != "" {
 		fmt.Fprintf(w, "\n   %s\n", strings.ReplaceAll(text, "\n", "\n   "))
@@ -128,13 +115,13 @@ func (h *hubFlags) choose(ctx context.Context, o questionsOptions, s streams) (o
 	}
 	var found []*hubQuestion
 	for _, q := range all {
-		if o.name == "" || o.name == q.ID || o.name == q.Conversation+"/"+q.ID {
+		if o.name == "" || o.name == q.Question || o.name == q.Conversation+"/"+q.Question {
 			found = append(found, q)
 		}
 	}
 	if len(found) == 0 {
 		for _, q := range all {
-			if abbreviates(strings.TrimPrefix(o.name, q.Conversation+"/"), q.ID) {
+			if abbreviates(strings.TrimPrefix(o.name, q.Conversation+"/"), q.Question) {
 				found = append(found, q)
 			}
 		}
@@ -150,7 +137,7 @@ func (h *hubFlags) choose(ctx context.Context, o questionsOptions, s streams) (o
 	list := convert.Question{Header: "Questions", Text: "Which one?", Closed: true}
 	var names []string
 	for i, q := range found {
-		names = append(names, q.Conversation+"/"+q.ID)
+		names = append(names, q.Conversation+"/"+q.Question)
 		text := ""
 		if len(q.State.Questions) > 0 {
 			text = clean.Truncate(clean.Line(q.State.Questions[0].Question), 60)
@@ -177,7 +164,7 @@ func (h *hubFlags) choose(ctx context.Context, o questionsOptions, s streams) (o
 
 // path is where the question is answered, as it was seen.
 func (q *hubQuestion) path(what string) string {
-	return "/conversations/" + url.PathEscape(q.Conversation) + "/" + what + "?question=" + url.QueryEscape(q.ID) +
+	return "/conversations/" + url.PathEscape(q.Conversation) + "/" + what + "?question=" + url.QueryEscape(q.Question) +
 		"&revision=" + strconv.FormatUint(q.State.Revision, 10) + "&group=" + url.QueryEscape(cmp.Or(q.Group, "owner"))
 }
 
@@ -196,9 +183,9 @@ func (q *hubQuestion) approved(c convert.Call) convert.Call {
 
 func (q *hubQuestion) clear(ctx context.Context, s streams) error {
 	if err := q.hub.call(ctx, http.MethodPost, q.path("cancel"), nil, nil); err != nil {
-		return fmt.Errorf("%s: not dismissed: %w", clean.Line(q.ID), err)
+		return fmt.Errorf("%s: not dismissed: %w", clean.Line(q.Question), err)
 	}
-	_, err := fmt.Fprintf(s.out, "Dismissed: %s\n", clean.Line(q.ID))
+	_, err := fmt.Fprintf(s.out, "Dismissed: %s\n", clean.Line(q.Question))
 	return err
 }
 
@@ -215,19 +202,14 @@ func (q *hubQuestion) answer(ctx context.Context, o questionsOptions, s streams)
 	case err != nil:
 		return err
 	}
-	type exact struct {
-		Selected []string `json:"selected,omitempty"`
-		Text     string   `json:"text,omitempty"`
-		Note     string   `json:"note,omitempty"`
-	}
-	answers := make([]exact, len(given))
+	answers := make([]shownAnswer, len(given))
 	for i, a := range given {
-		answers[i] = exact{a.Selected, a.Text, a.Note}
+		answers[i] = shownAnswer{a.Selected, a.Text, a.Note}
 	}
 	if err := q.hub.call(ctx, http.MethodPost, q.path("respond"), map[string]any{"answers": answers}, nil); err != nil {
 		return fmt.Errorf("not answered, and what was chosen does not count: %w", err)
 	}
-	_, err = fmt.Fprintf(s.out, "Answered: %s\n", clean.Line(q.ID))
+	_, err = fmt.Fprintf(s.out, "Answered: %s\n", clean.Line(q.Question))
 	return err
 }
 

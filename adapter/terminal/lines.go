@@ -10,6 +10,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
@@ -83,7 +84,7 @@ func (l *lines) next(prompt string) (string, error) {
 		text, since, end, err := l.in.Next()
 		if end != nil {
 			l.print("\n")
-			l.outcome = outcomeOf(*end)
+			l.outcome = picker.Ended(*end)
 			return "", errEnded
 		}
 		switch early := l.typed && err == nil && !typing.Counts(since); {
@@ -100,19 +101,6 @@ func (l *lines) next(prompt string) (string, error) {
 			return text, err
 		}
 	}
-}
-
-// outcomeOf is how an asking ends that found the end of the lines.
-func outcomeOf(end tty.End) convert.Outcome {
-	switch {
-	case end.Typed:
-		return cancelled
-	case end.Gone:
-		return convert.Outcome{Status: convert.Disconnected, Reason: end.Reason}
-	case end.Told:
-		return convert.Outcome{Status: convert.Failed, Reason: lineask.Withdrawn + end.Reason}
-	}
-	return convert.Outcome{Status: convert.Withdrawn, Reason: end.Reason}
 }
 
 func (l *lines) print(s string) { _, _ = io.WriteString(l.out, s) }

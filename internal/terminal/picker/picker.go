@@ -136,16 +136,8 @@ func (p *Picker) Update(ev any) {
 			p.width, p.height = ev.Width, ev.Height
 		}
 	case tty.End:
-		switch {
-		case ev.Gone:
-			p.finish(convert.Disconnected, ev.Reason)
-		case ev.Told:
-			p.finish(convert.Failed, lineask.Withdrawn+ev.Reason)
-		case ev.Typed:
-			p.finish(convert.Cancelled, convert.CancelMessage)
-		default:
-			p.finish(convert.Withdrawn, ev.Reason)
-		}
+		o := Ended(ev)
+		p.finish(o.Status, o.Reason)
 	}
 	if p.done {
 		return
@@ -167,6 +159,19 @@ func (p *Picker) Update(ev any) {
 		}
 	}
 	p.settle()
+}
+
+// Ended is the outcome of a question that was open at the end of a terminal.
+func Ended(end tty.End) convert.Outcome {
+	switch {
+	case end.Typed:
+		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+	case end.Gone:
+		return convert.Outcome{Status: convert.Disconnected, Reason: end.Reason}
+	case end.Told:
+		return convert.Outcome{Status: convert.Failed, Reason: lineask.Withdrawn + end.Reason}
+	}
+	return convert.Outcome{Status: convert.Withdrawn, Reason: end.Reason}
 }
 
 // Record is one line per question that says how it was answered, for the

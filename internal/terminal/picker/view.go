@@ -20,11 +20,10 @@ func (p *Picker) View() (lines []string, row, col int) {
 		return nil, -1, 0
 	}
 	f := p.frame
-	lines = f.lines()
-	if len(lines) > p.height {
+	lines, row = f.lines()
+	if over := len(lines) - p.height; over > 0 {
 		// Only a window of a few lines gets here; the focus comes last.
-		lines = lines[len(lines)-p.height:]
-		f.cursorRow -= f.total() - p.height
+		lines, row = lines[over:], row-over
 	}
 	for i, l := range lines {
 		if cells.Width(l) > p.width {
@@ -34,7 +33,7 @@ func (p *Picker) View() (lines []string, row, col int) {
 	if !f.cursor {
 		return lines, -1, 0
 	}
-	return lines, f.cursorRow, min(f.cursorCol, p.width-1)
+	return lines, row, min(f.cursorCol, p.width-1)
 }
 
 // frame is a screen in its parts, from top to bottom.
@@ -48,11 +47,11 @@ type frame struct {
 
 	top, shown           int // first entry of what scrolls, and how many there are
 	cursor               bool
-	cursorRow, cursorCol int // in the body until lines is called
+	cursorRow, cursorCol int // in the body
 }
 
-func (f *frame) lines() []string {
-	var out []string
+// lines are all of it, and the row of the cursor.
+func (f *frame) lines() (out []string, row int) {
 	gap := func() {
 		if f.blanks && len(out) > 0 {
 			out = append(out, "")
@@ -69,7 +68,7 @@ func (f *frame) lines() []string {
 		out = append(out, f.text...)
 		gap()
 	}
-	f.cursorRow += len(out)
+	row = len(out) + f.cursorRow
 	out = append(out, f.body...)
 	if len(f.foot) > 0 {
 		gap()
@@ -78,23 +77,12 @@ func (f *frame) lines() []string {
 	if f.rule != "" {
 		out = append(out, f.rule)
 	}
-	return out
+	return out, row
 }
 
-// total is the number of lines.
-func (f *frame) total() int {
-	n := len(f.head) + len(f.text) + len(f.body) + len(f.foot)
-	if f.rule != "" {
-		n += 2
-	}
-	if f.blanks {
-		for _, part := range [][]string{f.head, f.text, f.foot} {
-			if len(part) > 0 {
-				n++
-			}
-		}
-	}
-	return n
+func (f *frame) height() int {
+	lines, _ := f.lines()
+	return len(lines)
 }
 
 // density says what is left out where the height does not allow all of it.
@@ -138,7 +126,7 @@ func (p *Picker) fit() frame {
 	if s == nil || s.count()+s.textHeight(p.textWidth(s)) <= p.height {
 		for _, d := range full {
 			f := p.draw(d, unlimited, unlimited, fewLines)
-			spare := p.height - f.total()
+			spare := p.height - f.height()
 			switch {
 			case spare < 0:
 				continue
@@ -150,7 +138,7 @@ func (p *Picker) fit() frame {
 	}
 	for _, d := range cut {
 		f := p.draw(d, 0, 1, 0)
-		rest := max(1, p.height-(f.total()-len(f.body)))
+		rest := max(1, p.height-(f.height()-len(f.body)))
 		text := 0
 		if s != nil {
 			text = s.textHeight(p.textWidth(s))

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clipperhouse/displaywidth"
-
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
 // recordFlags say what of a hub's history is meant.
@@ -166,15 +166,9 @@ func (t *table) add(r settledQuestion) error {
 }
 
 func (t *table) line(when, took, by, text string) error {
-	line := cell(when, 16) + "  " + strings.Repeat(" ", max(0, 5-len(took))) + took + "  " + cell(by, 14) + "  " + cell(text, 39)
+	line := fmt.Sprintf("%-16s  %5s  %s  %s", when, took, cells.Pad(cells.Cut(by, 14), 14), cells.Cut(text, 39))
 	_, err := fmt.Fprintln(t.w, strings.TrimRight(line, " "))
 	return err
-}
-
-// cell is a text in as many columns as it may have.
-func cell(s string, width int) string {
-	s = displaywidth.TruncateString(s, width, "…")
-	return s + strings.Repeat(" ", max(0, width-displaywidth.String(s)))
 }
 
 // tookText is how long an answer took, in at most five columns.
@@ -215,16 +209,9 @@ func (o questionsOptions) forget(ctx context.Context, s streams) error {
 	if o.json {
 		return printJSON(s, done)
 	}
-	fmt.Fprintf(s.out, "Forgotten: %s of %s\n", counted(done.Forgotten, "answer"), clean.Line(o.record.by))
+	fmt.Fprintf(s.out, "Forgotten: %s of %s\n", lineask.Counted(done.Forgotten, "answer", "answers"), clean.Line(o.record.by))
 	if done.Left > 0 {
-		fmt.Fprintf(s.out, "Kept: %s still on the way to an agent; run this again later.\n", counted(done.Left, "answer"))
+		fmt.Fprintf(s.out, "Kept: %s still on the way to an agent; run this again later.\n", lineask.Counted(done.Left, "answer", "answers"))
 	}
 	return nil
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -84,20 +83,4 @@ func (q *hubQuestion) shown() waitingQuestion {
 	shown := q.waitingQuestion
 	shown.Questions, shown.Gone = shownQuestions(q.call().Questions, nil), q.State.Gone
 	return shown
-}
-
-// ago is how long something has waited, as people say it.
-func ago(since, now time.Time) string {
-	switch d := now.Sub(since); {
-	case since.IsZero():
-		return "at an unknown time"
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	default:
-		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
-	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
 // hubQuestion is a question that waits at a hub, as GET /questions has it.
@@ -57,7 +58,7 @@ func (q *hubQuestion) from() string {
 	if q.State.Gone {
 		waits = "the agent is gone, but may come back"
 	}
-	return clean.Line(fmt.Sprintf("%s in %s, %s, %s", cmp.Or(q.Agent, "an agent"), where, ago(q.Asked, time.Now()), waits))
+	return clean.Line(fmt.Sprintf("%s in %s, %s, %s", cmp.Or(q.Agent, "an agent"), where, lineask.Ago(q.Asked, time.Now()), waits))
 }
 
 // list has those that wait, the newest first.

@@ -193,29 +193,42 @@ func (p *plain) say(words string) {
 
 func (p *plain) turned(t turned) {
 	p.screen.EndTurn(t.waiting)
-	err := p.l.explain(t.err)
-	switch {
-	case errors.Is(err, errGone), p.o.Once && err != nil:
+	if err := p.l.ended(t, p.o.Once, &p.screen); err != nil {
 		p.leave(err)
 		return
-	case err != nil:
-		p.screen.Note("✗ " + err.Error())
-	case t.reason != acp.StopReasonEndTurn:
-		p.screen.Note(stopNote(t.reason))
 	}
 	if t.again && p.o.Prompt != "" && !p.o.Rest && t.reason != acp.StopReasonCancelled {
 		p.say(p.o.Prompt)
 		return
 	}
 	if p.o.Once {
-		p.leave(nil)
-		if t.reason == acp.StopReasonCancelled {
-			p.err = ErrCancelled
-		}
+		p.leave(t.once())
 		return
 	}
 	p.screen.add(blockNone)
 	p.idle()
+}
+
+// ended notes what the end of a turn was, if it was not as usual. An error says that it is
+// time to leave.
+func (l *link) ended(t turned, once bool, s *screen) error {
+	switch err := l.explain(t.err); {
+	case errors.Is(err, errGone), once && err != nil:
+		return err
+	case err != nil:
+		s.Note("✗ " + err.Error())
+	case t.reason != acp.StopReasonEndTurn:
+		s.Note(stopNote(t.reason))
+	}
+	return nil
+}
+
+// once is how the client ends after a turn that was to be the only one.
+func (t turned) once() error {
+	if t.reason == acp.StopReasonCancelled {
+		return ErrCancelled
+	}
+	return nil
 }
 
 // stopNote says why a turn ended that did not end as usual.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -13,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
 // maxSessions bounds the list of sessions to choose from.
@@ -109,7 +109,7 @@ func (l *link) choose(ctx context.Context, sessions []acp.SessionInfo) (acp.Sess
 	}
 }
 
-// since says how long ago a session was used.
+// since says when a session was used.
 func since(at *string, now time.Time) string {
 	if at == nil {
 		return ""
@@ -118,13 +118,5 @@ func since(at *string, now time.Time) string {
 	if err != nil {
 		return clean.Line(*at)
 	}
-	switch d := now.Sub(t); {
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	}
-	return t.Local().Format("2 Jan 2006, 15:04")
+	return lineask.Ago(t, now)
 }

@@ -7,8 +7,6 @@ import (
 	"io"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
@@ -257,21 +255,12 @@ func (w *window) turned(t turned) {
 	if w.running == 0 {
 		w.screen.EndTurn(t.waiting)
 	}
-	err := w.l.explain(t.err)
-	switch {
-	case errors.Is(err, errGone), w.o.Once && err != nil:
+	if err := w.l.ended(t, w.o.Once, &w.screen); err != nil {
 		w.leave(err)
 		return
-	case err != nil:
-		w.screen.Note("✗ " + err.Error())
-	case t.reason != acp.StopReasonEndTurn:
-		w.screen.Note(stopNote(t.reason))
 	}
 	if w.o.Once {
-		if t.reason == acp.StopReasonCancelled {
-			err = ErrCancelled
-		}
-		w.leave(err)
+		w.leave(t.once())
 		return
 	}
 	if w.gone && w.running == 0 {

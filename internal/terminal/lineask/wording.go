@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -48,6 +49,21 @@ func Counted(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Ago is when something was, as people say it.
+func Ago(at, now time.Time) string {
+	switch d := now.Sub(at); {
+	case at.IsZero():
+		return "at an unknown time"
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return at.Local().Format("2 Jan 2006, 15:04")
 }
 
 // thousands writes n as people do: 2,847.

@@ -39,14 +39,11 @@ func findAgents(session string) map[string]Agent {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".meta.json")
-		if !ok || !e.Type().IsRegular() || len(byCall) >= maxAgents {
+		if !ok || len(byCall) >= maxAgents {
 			continue
 		}
-		if info, err := e.Info(); err != nil || info.Size() > maxAgentMeta {
-			continue
-		}
-		meta, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil || !clean.ValidJSON(meta) {
+		meta := readSmall(filepath.Join(dir, e.Name()), maxAgentMeta)
+		if !clean.ValidJSON(meta) {
 			continue
 		}
 		if call := gjson.GetBytes(meta, "toolUseId").String(); call != "" {

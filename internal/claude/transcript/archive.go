@@ -52,12 +52,8 @@ func Archive(configDir, path string, archived bool) error {
 // archivedAt is when a session was archived; zero if it is not.
 func archivedAt(path string) time.Time {
 	id, _ := sessionID(path)
-	name := filepath.Join(filepath.Dir(path), id, archiveMark)
-	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxArchiveMark {
-		return time.Time{}
-	}
-	raw, err := os.ReadFile(name)
-	if err != nil || !gjson.ValidBytes(raw) || !gjson.GetBytes(raw, "archived").Bool() {
+	raw := readSmall(filepath.Join(filepath.Dir(path), id, archiveMark), maxArchiveMark)
+	if !gjson.ValidBytes(raw) || !gjson.GetBytes(raw, "archived").Bool() {
 		return time.Time{}
 	}
 	at, _ := time.Parse(time.RFC3339, gjson.GetBytes(raw, "at").Str)

@@ -4,9 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
-	"unicode/utf8"
+	"unicode/utf16"
 )
 
 // maxName is the longest folder name that the CLI derives from a path alone.
@@ -31,10 +30,10 @@ func ConfigDir(getenv func(string) string) string {
 }
 
 // Dir is the folder in which the CLI keeps the sessions of a working
-// directory. It need not exist. Different directories may share a folder:
-// /a.b and /a-b do.
+// directory whose path is no longer than maxName. It need not exist. Different
+// directories may share a folder: /a.b and /a-b do.
 func Dir(configDir, cwd string) string {
-	return filepath.Join(projectsDir(configDir), folderName(realPath(cwd)))
+	return filepath.Join(projectsDir(configDir), dashed(realPath(cwd)))
 }
 
 func projectsDir(configDir string) string { return filepath.Join(configDir, "projects") }
@@ -50,55 +49,21 @@ func realPath(cwd string) string {
 	return cwd
 }
 
-// folderName is the CLI's rule: every UTF-16 unit that is no ASCII letter or
-// digit becomes a dash.
-func folderName(path string) string {
-	name := dashed(path)
-	if len(name) <= maxName {
-		return name
-	}
-	return name[:maxName] + "-" + pathHash(path)
-}
-
+// dashed is the CLI's rule for a folder's name: every UTF-16 unit that is no ASCII
+// letter or digit becomes a dash. Of a longer one than maxName it cuts the rest.
 func dashed(path string) string {
-	var b strings.Builder
-	for _, r := range path {
-		switch {
-		case r < utf8.RuneSelf && alphanumeric(byte(r)):
-			b.WriteByte(byte(r))
-		case r > 0xffff: // two units
-			b.WriteString("--")
-		default:
-			b.WriteByte('-')
+	var name []byte
+	for _, unit := range utf16.Encode([]rune(path)) {
+		if strings.ContainsRune(alphanumeric, rune(unit)) {
+			name = append(name, byte(unit))
+		} else {
+			name = append(name, '-')
 		}
 	}
-	return b.String()
+	return string(name)
 }
 
-func alphanumeric(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-// pathHash is the suffix of a long folder name: a 32-bit hash over UTF-16
-// units, its absolute value in base 36.
-func pathHash(path string) string {
-	var h int32
-	add := func(unit rune) { h = h*31 + unit }
-	for _, r := range path {
-		if r > 0xffff {
-			r -= 0x10000
-			add(0xd800 + r>>10)
-			add(0xdc00 + r&0x3ff)
-			continue
-		}
-		add(r)
-	}
-	n := int64(h)
-	if n < 0 {
-		n = -n
-	}
-	return strconv.FormatInt(n, 36)
-}
+const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 // folder is a place where sessions of a working directory may be.
 type folder struct {
@@ -110,7 +75,7 @@ type folder struct {
 
 // folders are the places that exist for a working directory, the likeliest
 // first. Versions of the CLI differ in the hash of long names, so whatever
-// begins like one is looked at too.
+// begins like one is looked at.
 func folders(configDir, cwd string) []folder {
 	var found []folder
 	seen := map[string]bool{}
@@ -122,13 +87,15 @@ func folders(configDir, cwd string) []folder {
 	}
 	projects := projectsDir(configDir)
 	for _, path := range []string{realPath(cwd), filepath.Clean(cwd)} {
-		add(filepath.Join(projects, folderName(path)), false)
-		if name := dashed(path); len(name) > maxName {
-			entries, _ := os.ReadDir(projects)
-			for _, e := range entries {
-				if strings.HasPrefix(e.Name(), name[:maxName]+"-") {
-					add(filepath.Join(projects, e.Name()), true)
-				}
+		name := dashed(path)
+		if len(name) <= maxName {
+			add(filepath.Join(projects, name), false)
+			continue
+		}
+		entries, _ := os.ReadDir(projects)
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), name[:maxName]+"-") {
+				add(filepath.Join(projects, e.Name()), true)
 			}
 		}
 	}

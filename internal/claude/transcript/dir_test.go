@@ -20,14 +20,10 @@ func TestConfigDir(t *testing.T) {
 
 // TestDir has the folders that the real CLI made.
 func TestDir(t *testing.T) {
-	long := "/tmp/trec/long/" + strings.Repeat("abcdefghi/", 20) + "abcdefghi"
-	cut := "-tmp-trec-long-" + strings.Repeat("abcdefghi-", 18) + "abcde"
 	for cwd, want := range map[string]string{
 		"/nowhere/a.b_c d":    "-nowhere-a-b-c-d",
 		"/nowhere/日本語😀":       "-nowhere------",
 		"/nowhere/e\u0301nfd": "-nowhere-e-nfd",
-		long:                  cut + "-8w8fe2",
-		long + "/é😀":          cut + "-1e5jsd",
 		"/":                   "-",
 	} {
 		require.Equal(t, filepath.Join("/c/projects", want), transcript.Dir("/c", cwd))
@@ -97,9 +93,9 @@ func TestFind(t *testing.T) {
 func TestLongPath(t *testing.T) {
 	s := newStore(t)
 	long := "/" + strings.Repeat("abcdefghi/", 30)
-	folder := filepath.Base(transcript.Dir(s.config, long))
-	path := s.putIn(folder[:200]+"-other", id(1), prompt(long, "mine"))
-	s.putIn(folder[:200]+"-other", id(2), prompt(long+"/x", "not mine"))
+	folder := strings.ReplaceAll(long, "/", "-")[:200]
+	path := s.putIn(folder+"-other", id(1), prompt(long, "mine"))
+	s.putIn(folder+"-other", id(2), prompt(long+"/x", "not mine"))
 	got, err := transcript.Find(s.config, id(1), long)
 	require.NoError(t, err)
 	require.Equal(t, path, got)

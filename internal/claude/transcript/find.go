@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,23 +18,8 @@ const extension = ".jsonl"
 // ValidID reports whether id has the form of a session id, a UUID. Only such
 // an id becomes part of a path.
 func ValidID(id string) bool {
-	if len(id) != 36 {
-		return false
-	}
-	for i := range len(id) {
-		c := id[i]
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
-				return false
-			}
-		}
-	}
-	return true
+	digits, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
+	return err == nil && len(digits) == 16 && len(id) == 36 && id[8] == '-' && id[13] == '-' && id[18] == '-' && id[23] == '-'
 }
 
 // Find returns the file of a session. It looks in the folder of cwd first and
@@ -71,6 +57,15 @@ func Find(configDir, id, cwd string) (string, error) {
 func regular(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0
+}
+
+// readSmall is what is in a file of at most so many bytes; nil if it is none.
+func readSmall(path string, most int64) []byte {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return nil
+	}
+	raw, _ := os.ReadFile(path)
+	return raw
 }
 
 // openRegular opens a file and follows no link, also if one takes its place

@@ -86,6 +86,7 @@ func TestTitles(t *testing.T) {
 		"cleaned":                {"red two lines", []string{user(`"\u001b[31mred\u001b[0m\n two\tlines\u202e"`)}},
 		"long":                   {strings.Repeat("a", 119) + "…", []string{user(`"` + strings.Repeat("a", 500) + `"`)}},
 		"longer than the window": {strings.Repeat("a", 119) + "…", []string{user(`"` + strings.Repeat("a", 300<<10) + `"`)}},
+		"a longer block":         {"b " + strings.Repeat("é", 117) + "…", []string{user(`[{"type":"text","text":"b\n` + strings.Repeat(`\u00e9`, 50<<10) + `"}]`)}},
 		"custom title":           {"mine", []string{user(`"first"`), `{"type":"ai-title","aiTitle":"made up"}`, `{"type":"custom-title","customTitle":"old"}`, `{"type":"custom-title","customTitle":"mine"}`}},
 		"made title":             {"made up", []string{user(`"first"`), `{"type":"ai-title","aiTitle":"made up"}`}},
 		"made title at the end":  {"made up", []string{user(`"first"`), filler, `{"type":"ai-title","aiTitle":"made up"}`}},

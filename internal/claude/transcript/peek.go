@@ -122,14 +122,7 @@ func shown(s string) string {
 // sideTitle is the title in the file that the CLI keeps for it.
 func sideTitle(path string) string {
 	name := filepath.Join(strings.TrimSuffix(path, extension), "custom-title.json")
-	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxSideTitle {
-		return ""
-	}
-	raw, err := os.ReadFile(name)
-	if err != nil {
-		return ""
-	}
-	return gjson.GetBytes(raw, "customTitle").String()
+	return gjson.GetBytes(readSmall(name, maxSideTitle), "customTitle").String()
 }
 
 // lines reads the lines of one end. If the last one is cut off, what it tells
@@ -137,20 +130,16 @@ func sideTitle(path string) string {
 func (c *clues) lines(data []byte, cut bool) {
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte("\n"))
-		data = rest
-		whole := func() []byte {
-			if cut && !ended {
-				return mend(line)
-			}
-			return line
+		if data = rest; cut && !ended { // within a text, which is read as if it ended here
+			line = append(bytes.TrimRight(line, `\`), '"')
 		}
-		text := func(name string) string { return gjson.GetBytes(whole(), name).String() }
+		text := func(name string) string { return gjson.GetBytes(line, name).String() }
 		switch typ := gjson.GetBytes(line, "type").Str; typ {
 		case "user", "assistant", "system", "attachment":
 			if c.first != "" && c.cwd != "" && !c.created.IsZero() {
 				continue // it tells nothing new
 			}
-			r := parseRow(gjson.ParseBytes(whole()))
+			r := parseRow(gjson.ParseBytes(line))
 			if typ == "user" {
 				c.user(r)
 			} else {
@@ -241,41 +230,4 @@ func message(text string) string {
 		return inner
 	}
 	return text
-}
-
-// mend ends the JSON of a line that was cut off, so that what came before the
-// cut can be read.
-func mend(line []byte) []byte {
-	var open []byte // what must be closed, the innermost last
-	quoted, escaped := false, false
-	start := 0 // of an escape
-	for i, ch := range line {
-		switch {
-		case escaped:
-			// An escape of a rune is four more characters; they hold no quote.
-			escaped = false
-		case quoted && ch == '\\':
-			escaped, start = true, i
-		case ch == '"':
-			quoted = !quoted
-		case quoted:
-		case ch == '{':
-			open = append(open, '}')
-		case ch == '[':
-			open = append(open, ']')
-		case (ch == '}' || ch == ']') && len(open) > 0:
-			open = open[:len(open)-1]
-		}
-	}
-	if escaped || quoted && start > 0 && start > len(line)-6 {
-		line = line[:start]
-	}
-	mended := bytes.Clone(line)
-	if quoted {
-		mended = append(mended, '"')
-	}
-	for i := len(open) - 1; i >= 0; i-- {
-		mended = append(mended, open[i])
-	}
-	return mended
 }

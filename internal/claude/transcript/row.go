@@ -29,54 +29,16 @@ type row struct {
 }
 
 func parseRow(line gjson.Result) row {
-	var r row
-	line.ForEach(func(key, v gjson.Result) bool {
-		switch key.Str {
-		case "message":
-			r.message = v
-			v.ForEach(func(key, v gjson.Result) bool {
-				switch key.Str {
-				case "content":
-					r.content = v
-				case "model":
-					r.model = v.Str
-				}
-				return true
-			})
-		case "attachment":
-			r.attachment = v
-		case "content":
-			r.text = v
-		case "toolUseResult":
-			r.structured = v
-		case "uuid":
-			r.uuid = v
-		case "sessionId":
-			r.session = v
-		case "timestamp":
-			r.stamp = v
-		case "error":
-			r.failure = v
-		case "origin":
-			r.origin = v
-		case "subtype":
-			r.subtype = v.Str
-		case "toolDenialKind":
-			r.denial = v.Str
-		case "toolDenialUnanswered":
-			r.unanswered = v.Str != ""
-		case "cwd":
-			r.cwd = v.Str
-		case "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly":
-			r.hidden = r.hidden || v.Bool()
-		case "isApiErrorMessage":
-			r.failed = v.Bool()
-		case "isSidechain":
-			r.sidechain = v.Bool()
-		}
-		return true
-	})
-	return r
+	m := line.Map()
+	message := m["message"].Map()
+	return row{
+		message: m["message"], content: message["content"], model: message["model"].Str,
+		attachment: m["attachment"], text: m["content"], structured: m["toolUseResult"],
+		uuid: m["uuid"], session: m["sessionId"], stamp: m["timestamp"], failure: m["error"], origin: m["origin"],
+		subtype: m["subtype"].Str, denial: m["toolDenialKind"].Str, unanswered: m["toolDenialUnanswered"].Str != "", cwd: m["cwd"].Str,
+		hidden: m["isMeta"].Bool() || m["isCompactSummary"].Bool() || m["isVisibleInTranscriptOnly"].Bool(),
+		failed: m["isApiErrorMessage"].Bool(), sidechain: m["isSidechain"].Bool(),
+	}
 }
 
 func (r row) time() time.Time {

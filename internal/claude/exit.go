@@ -3,6 +3,7 @@ package claude
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -49,7 +50,7 @@ func (e *ExitError) Error() string {
 	}
 	lines := e.Stderr
 	for _, s := range e.Errors {
-		if s = clean.Truncate(clean.Line(s), stderrWidth); s != "" && !contains(lines, s) {
+		if s = clean.Truncate(clean.Line(s), stderrWidth); s != "" && !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, s) }) {
 			lines = append(lines[:len(lines):len(lines)], s)
 		}
 	}
@@ -65,12 +66,3 @@ func (e *ExitError) Error() string {
 
 // Is makes errors.Is(err, ErrExited) true.
 func (e *ExitError) Is(target error) bool { return target == ErrExited }
-
-func contains(lines []string, s string) bool {
-	for _, l := range lines {
-		if strings.Contains(l, s) {
-			return true
-		}
-	}
-	return false
-}

@@ -2,18 +2,12 @@ package claude
 
 import (
 	"encoding/json"
-	"hash/maphash"
-	"runtime"
 	"slices"
-	"strings"
-	"sync"
-	"weak"
 
 	"github.com/tidwall/gjson"
 )
 
-// InitInfo is the CLI's reply to initialize. Commands, Models and Agents must not be
-// changed: many sessions of a project share them.
+// InitInfo is the CLI's reply to initialize.
 type InitInfo struct {
 	Commands []Command
 	Models   []Model
@@ -27,8 +21,6 @@ type InitInfo struct {
 	// Account is what the CLI says about the login, for example the key's
 	// source; nil when it says nothing.
 	Account json.RawMessage
-
-	offers *offers // of Commands, Models and Agents
 }
 
 // Command is a slash command, without its slash.
@@ -64,63 +56,24 @@ var ownAgents = []string{"claude", "general-purpose", "Explore", "Plan", "status
 
 func parseInit(raw json.RawMessage) *InitInfo {
 	r := gjson.ParseBytes(raw)
-	text := func(path string) string { return strings.Clone(r.Get(path).String()) } // raw is not kept
+	text := func(path string) string { return r.Get(path).String() }
 	info := &InitInfo{
 		Mode:           text("current_permission_mode"),
 		Version:        text("claude_code_version"),
 		FastMode:       text("fast_mode_state"),
 		FastModeReason: text("fast_mode_disabled_reason"),
-		offers:         shareOffers(r.Get("commands").Raw, r.Get("models").Raw, r.Get("agents").Raw),
+		Commands:       readCommands(r.Get("commands")),
+		Models:         readModels(r.Get("models")),
+		Agents:         readAgents(r.Get("agents")),
 	}
-	info.Commands, info.Models, info.Agents = info.offers.commands, info.offers.models, info.offers.agents
 	if r.Get("account").IsObject() {
 		info.Account = json.RawMessage(text("account"))
 	}
 	return info
 }
 
-// offers is the long part of the reply: tens of kB, the same in most sessions.
-type offers struct {
-	key      string // the JSON that it was read from
-	commands []Command
-	models   []Model
-	agents   []Agent
-}
-
-// shared holds the offers that sessions have, each once. One that no session has
-// any more is gone.
-var shared = struct {
-	sync.Mutex
-	seed   maphash.Seed
-	offers map[uint64]weak.Pointer[offers]
-}{seed: maphash.MakeSeed(), offers: map[uint64]weak.Pointer[offers]{}}
-
-// shareOffers reads commands, models and agents, or returns what was read from the same
-// text before.
-func shareOffers(commands, models, agents string) *offers {
-	key := commands + models + agents
-	hash := maphash.String(shared.seed, key)
-	shared.Lock()
-	defer shared.Unlock()
-	if o := shared.offers[hash].Value(); o != nil && o.key == key {
-		return o
-	}
-	rest := key[len(commands):]
-	o := &offers{key: key, commands: readCommands(key[:len(commands)]), models: readModels(rest[:len(models)]), agents: readAgents(rest[len(models):])}
-	pointer := weak.Make(o)
-	shared.offers[hash] = pointer
-	runtime.AddCleanup(o, func(hash uint64) {
-		shared.Lock()
-		defer shared.Unlock()
-		if shared.offers[hash] == pointer {
-			delete(shared.offers, hash)
-		}
-	}, hash)
-	return o
-}
-
-func readCommands(list string) (commands []Command) {
-	for _, c := range gjson.Parse(list).Array() {
+func readCommands(list gjson.Result) (commands []Command) {
+	for _, c := range list.Array() {
 		if name := c.Get("name").String(); name != "" {
 			commands = append(commands, Command{
 				Name:         name,
@@ -132,8 +85,8 @@ func readCommands(list string) (commands []Command) {
 	return commands
 }
 
-func readAgents(list string) (agents []Agent) {
-	for _, a := range gjson.Parse(list).Array() {
+func readAgents(list gjson.Result) (agents []Agent) {
+	for _, a := range list.Array() {
 		if name := a.Get("name").String(); name != "" {
 			agents = append(agents, Agent{Name: name, Description: a.Get("description").String(), Own: slices.Contains(ownAgents, name)})
 		}
@@ -141,8 +94,8 @@ func readAgents(list string) (agents []Agent) {
 	return agents
 }
 
-func readModels(list string) (models []Model) {
-	for _, m := range gjson.Parse(list).Array() {
+func readModels(list gjson.Result) (models []Model) {
+	for _, m := range list.Array() {
 		value := m.Get("value").String()
 		if value == "" {
 			continue

@@ -3,7 +3,6 @@ package claude
 import (
 	"encoding/json"
 	"strings"
-	"unsafe"
 
 	"github.com/tidwall/gjson"
 
@@ -46,12 +45,7 @@ type Message struct {
 	// Raw is the whole line, without its newline. It is the message's own
 	// copy: it may be kept, and must not be changed.
 	Raw json.RawMessage
-
-	members []member // of Raw, in order
 }
-
-// member is a member of a message. Both are parts of Raw, not copies.
-type member struct{ name, raw string }
 
 // ParseMessage reads a line and takes ownership of it. It reports false for one
 // that is not a JSON object with a type.
@@ -59,50 +53,28 @@ func ParseMessage(line []byte) (Message, bool) {
 	if !clean.ValidJSON(line) {
 		return Message{}, false
 	}
-	m := Message{Raw: line, members: make([]member, 0, 8)}
-	// One pass for all that is read of it, without a copy of the line, which may be
-	// tens of MB.
-	text := unsafe.String(unsafe.SliceData(line), len(line))
-	gjson.Parse(text).ForEach(func(key, value gjson.Result) bool {
-		m.members = append(m.members, member{key.Str, value.Raw})
-		return true
-	})
-	m.Type = gjson.Parse(m.member("type")).Str
+	m := Message{Raw: line, Type: gjson.GetBytes(line, "type").Str}
+	path := "subtype"
 	switch m.Type {
 	case TypeControlRequest:
-		m.Subtype = gjson.Get(m.member("request"), "subtype").Str
+		path = "request.subtype"
 	case TypeStreamEvent:
-		m.Subtype = gjson.Get(m.member("event"), "type").Str
-	default:
-		m.Subtype = gjson.Parse(m.member("subtype")).Str
+		path = "event.type"
 	}
+	m.Subtype = m.Get(path).Str
 	return m, m.Type != ""
 }
 
-// Get reads a part of the message, by a path of gjson. It is a copy.
+// Get reads a part of the message, by a path of gjson. It is a copy. Of two members with
+// one name the first counts; gjson goes on to one that has the rest.
 func (m Message) Get(path string) gjson.Result {
 	name, rest, deeper := strings.Cut(path, ".")
-	raw := m.member(name)
-	if !deeper {
-		return gjson.Parse(strings.Clone(raw))
+	r := gjson.GetBytes(m.Raw, name)
+	if deeper {
+		return r.Get(rest)
 	}
-	r := gjson.Get(raw, rest)
-	r.Raw, r.Str = strings.Clone(r.Raw), strings.Clone(r.Str)
 	return r
 }
-
-// member is the JSON of a member, empty if there is none.
-func (m Message) member(name string) string {
-	for _, one := range m.members {
-		if one.name == name {
-			return one.raw
-		}
-	}
-	return ""
-}
-
-// Event is the event of a stream event, as JSON. It is a part of Raw, not a copy.
-func (m Message) Event() string { return m.member("event") }
 
 // RequestID is the id of a control request or of the request that a
 // control_cancel_request withdraws.
@@ -110,7 +82,7 @@ func (m Message) RequestID() string { return m.Get("request_id").String() }
 
 // ParentToolUseID is the id of the tool call in which a sub-agent runs whose
 // message this is; empty for the main conversation.
-func (m Message) ParentToolUseID() string { return gjson.Parse(m.member("parent_tool_use_id")).Str }
+func (m Message) ParentToolUseID() string { return m.Get("parent_tool_use_id").Str }
 
 // SessionID is the CLI's session id as the message carries it.
 func (m Message) SessionID() string { return m.Get("session_id").String() }
@@ -135,26 +107,14 @@ type ToolRequest struct {
 // ToolRequest reads a can_use_tool control request. Fields that are missing
 // are empty.
 func (m Message) ToolRequest() ToolRequest {
-	t := ToolRequest{RequestID: m.RequestID()}
-	gjson.Parse(m.member("request")).ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
-		case "tool_name":
-			t.ToolName = value.String()
-		case "tool_use_id":
-			t.ToolUseID = value.String()
-		case "agent_id":
-			t.AgentID = value.String()
-		case "decision_reason":
-			t.DecisionReason = value.String()
-		case "input":
-			t.Input = json.RawMessage(value.Raw)
-		case "permission_suggestions":
-			if value.IsArray() && len(value.Array()) > 0 {
-				t.Suggestions = json.RawMessage(value.Raw)
-			}
-		}
-		return true
-	})
+	r := m.Get("request")
+	t := ToolRequest{
+		RequestID: m.RequestID(), ToolName: r.Get("tool_name").String(), ToolUseID: r.Get("tool_use_id").String(),
+		Input: json.RawMessage(r.Get("input").Raw), AgentID: r.Get("agent_id").String(), DecisionReason: r.Get("decision_reason").String(),
+	}
+	if s := r.Get("permission_suggestions"); s.IsArray() && len(s.Array()) > 0 {
+		t.Suggestions = json.RawMessage(s.Raw)
+	}
 	return t
 }
 

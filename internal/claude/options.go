@@ -2,6 +2,7 @@ package claude
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
@@ -104,14 +105,10 @@ func (o Options) commandLine(files []string) []string {
 		"--permission-prompt-tool", "stdio",
 		"--include-partial-messages",
 	}
-	fork := false
-	for _, f := range o.Flags {
-		fork = fork || f == "--fork-session"
-	}
 	if o.Resume != "" {
 		args = append(args, "--resume", o.Resume)
 	}
-	if o.SessionID != "" && (o.Resume == "" || fork) {
+	if o.SessionID != "" && (o.Resume == "" || slices.Contains(o.Flags, "--fork-session")) {
 		args = append(args, "--session-id", o.SessionID)
 	}
 	if o.Mode != "" {

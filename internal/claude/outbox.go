@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"sync/atomic"
 
-	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	lanes "github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // outboxBytes bounds what waits for a CLI that does not read. A single line
@@ -19,142 +19,70 @@ var ErrNotReading = errors.New("claude: Claude Code is not reading its input")
 
 var errInputClosed = fmt.Errorf("claude: the input is closed: %w", ErrExited)
 
-// outbox writes lines. No sender ever waits for the CLI: it writes what the
-// stream takes at once, and a goroutine writes the rest. The goroutine is there
-// while there is something to write.
+// outbox writes lines on a lane. No sender ever waits for the CLI.
 type outbox struct {
-	w      io.WriteCloser
-	direct func([]byte) int // see ndjson.Direct
-	limit  int
-	trace  func(line []byte)
-	run    writeRunner
+	w     io.WriteCloser
+	limit int64
+	trace func(line []byte)
+	lane  *lanes.Lane[[]byte]
 
-	mu      sync.Mutex
-	queue   [][]byte
-	bytes   int
-	writing bool // somebody writes, or is about to
-	closing bool
-	err     error
-
-	begun bool // a part of the first line is written; for who writes
+	waiting atomic.Int64          // bytes that are not written yet
+	failed  atomic.Pointer[error] // why nothing more is taken
+	closed  bool                  // of the lane
 }
 
-// writeRunner runs write, in a goroutine of its own or at once.
-type writeRunner func(write func() error, apart bool)
-
-func newOutbox(w io.WriteCloser, limit int, trace func([]byte), run writeRunner) *outbox {
-	return &outbox{w: w, direct: ndjson.Direct(w), limit: limit, trace: trace, run: run}
+// newOutbox makes one whose lines are written by functions that run calls at once.
+func newOutbox(w io.WriteCloser, limit int64, trace func([]byte), run func(write func() error)) *outbox {
+	o := &outbox{w: w, limit: limit, trace: trace}
+	o.lane = lanes.NewLane(func(lines [][]byte) { run(func() error { return o.write(lines) }) })
+	return o
 }
 
 // send queues one line. It never blocks.
 func (o *outbox) send(line []byte) error {
-	o.mu.Lock()
-	switch {
-	case o.err != nil:
-		defer o.mu.Unlock()
-		return o.err
-	case o.closing:
-		defer o.mu.Unlock()
-		return errInputClosed
-	case len(o.queue) > 0 && o.bytes+len(line) > o.limit:
-		defer o.mu.Unlock()
+	if err := o.failed.Load(); err != nil {
+		return *err
+	}
+	n := int64(len(line))
+	if all := o.waiting.Add(n); all > o.limit && all > n {
+		o.waiting.Add(-n)
 		return ErrNotReading
 	}
-	o.queue = append(o.queue, line)
-	o.bytes += len(line)
-	idle := !o.writing
-	o.writing = true
-	o.mu.Unlock()
-	switch {
-	case !idle:
-	case o.direct != nil:
-		o.run(o.writeAtOnce, false)
-	default:
-		o.run(o.write, true)
-	}
+	o.lane.Post(line)
 	return nil
 }
 
 // close lets what is queued be written, then closes the stream.
 func (o *outbox) close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.closing = true
-	if !o.writing {
-		o.w.Close()
-	}
+	o.failed.CompareAndSwap(nil, &errInputClosed)
+	o.lane.Post(nil)
 }
 
-// write writes what is queued. After close, or an error, which it returns, it
-// closes the stream.
-func (o *outbox) write() error {
-	for {
-		line := o.first()
-		if line == nil {
-			return nil
+// wait waits until nothing is written any more.
+func (o *outbox) wait() {
+	o.lane.Enter()
+	o.lane.Leave()
+}
+
+// write writes lines; nil closes the stream, and so does an error, which it returns.
+func (o *outbox) write(lines [][]byte) error {
+	for _, line := range lines {
+		if o.closed || line == nil {
+			o.closed = true
+			o.w.Close()
+			continue
+		}
+		if o.trace != nil {
+			o.trace(line[:len(line)-1])
 		}
 		if _, err := o.w.Write(line); err != nil {
-			return o.fail(err)
-		}
-		o.wrote(len(line))
-	}
-}
-
-// writeAtOnce writes what the stream takes now, and leaves the rest to write.
-func (o *outbox) writeAtOnce() error {
-	for {
-		line := o.first()
-		if line == nil {
-			return nil
-		}
-		n := o.direct(line)
-		o.wrote(n)
-		if n < len(line) {
-			o.run(o.write, true)
-			return nil
-		}
-	}
-}
-
-// first returns what is to be written next, nil if nothing is: then the stream
-// is closed if it is to be, and nobody writes any more.
-func (o *outbox) first() []byte {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.queue) == 0 {
-		o.queue, o.writing = nil, false
-		if o.closing {
+			err = fmt.Errorf("claude: %w: %w", ErrExited, err)
+			o.failed.Store(&err)
+			o.closed = true
 			o.w.Close()
+			return err
 		}
-		return nil
+		o.waiting.Add(-int64(len(line)))
 	}
-	line := o.queue[0]
-	if o.trace != nil && !o.begun {
-		o.mu.Unlock()
-		defer o.mu.Lock()
-		o.trace(line[:len(line)-1])
-	}
-	return line
-}
-
-// wrote takes n bytes off the first line.
-func (o *outbox) wrote(n int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.bytes -= n
-	if o.begun = n < len(o.queue[0]); o.begun {
-		o.queue[0] = o.queue[0][n:]
-		return
-	}
-	o.queue[0] = nil
-	o.queue = o.queue[1:]
-}
-
-func (o *outbox) fail(err error) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.err = fmt.Errorf("claude: %w: %w", ErrExited, err)
-	o.queue, o.bytes = nil, 0
-	o.w.Close()
-	return o.err
+	return nil
 }

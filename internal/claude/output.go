@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // errNoOutput means that the output of a task cannot be followed.
@@ -83,12 +84,6 @@ func openOwn(root *os.Root, name string, uid int, checked func()) *os.File {
 
 // plainName reports whether a name is letters, digits, dashes and underscores.
 func plainName(name string) bool {
-	for _, r := range name {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
-		default:
-			return false
-		}
-	}
-	return name != "" && len(name) <= 100
+	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	return name != "" && len(name) <= 100 && strings.Trim(name, plain) == ""
 }

@@ -53,23 +53,15 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 	if err := p.start(); err != nil {
 		return nil, err
 	}
-	var streams sync.WaitGroup
-	runWrite := func(write func() error, apart bool) {
-		streams.Add(1)
-		if apart {
-			go p.write(write, streams.Done)
-		} else {
-			p.write(write, streams.Done)
-		}
-	}
-	p.conn = newConn(newOutbox(p.child.Stdin, outboxBytes, p.tracer(ndjson.Out), runWrite), p.deliver, opts.Logger, opts.Surface)
+	p.conn = newConn(newOutbox(p.child.Stdin, outboxBytes, p.tracer(ndjson.Out), p.write), p.deliver, opts.Logger, opts.Surface)
 	p.conn.drained = opts.OnDrained
 
 	readDone := make(chan struct{})
-	streams.Go(func() { p.read(readDone) })
+	go p.read(readDone)
 	go func() {
 		p.wait(readDone)
-		streams.Wait() // nothing is written after wait
+		<-p.ended
+		p.conn.out.wait()
 		_ = p.child.End(context.Background())
 		close(p.done)
 	}()
@@ -137,8 +129,7 @@ func (p *Process) deliver(m Message) {
 	}
 }
 
-func (p *Process) write(write func() error, done func()) {
-	defer done()
+func (p *Process) write(write func() error) {
 	if err := p.guard(write); err != nil {
 		p.opts.Logger.Debug("the input of Claude Code broke", "error", err)
 		p.child.Finish() // without its input it is of no use

@@ -100,7 +100,7 @@ func (p *painter) event(m claude.Message) {
 	if m.ParentToolUseID() != "" {
 		return
 	}
-	event := gjson.Parse(m.Event())
+	event := m.Get("event")
 	switch m.Subtype {
 	case "message_start":
 		p.compactionOver(false)

@@ -97,6 +97,9 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 		settings.LAN = here.lan
 	}
 	server := web.New(board, access, settings)
+	if err := server.Abandon(ctx); err != nil {
+		return err
+	}
 	finish, err := startTelling(ctx, o, store, board, server, here.shown(), log)
 	if err != nil {
 		return err

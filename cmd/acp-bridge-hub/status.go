@@ -75,13 +75,13 @@ func statusText(address string, st web.Status, now time.Time) string {
 func engineText(line func(name, format string, args ...any), e hubstore.Engine) {
 	switch {
 	case e.Embedded:
-		line("engine", "NATS inside, %d questions, %s", e.Values, size(e.Bytes))
+		line("engine", "NATS inside, %d records, %s", e.Values, size(e.Bytes))
 		return
 	case e.Cluster == "":
-		line("engine", "NATS server %s, %d questions, %s", e.Server, e.Values, size(e.Bytes))
+		line("engine", "NATS server %s, %d records, %s", e.Server, e.Values, size(e.Bytes))
 		return
 	}
-	line("engine", "NATS cluster %s by server %s, %d questions, %s", e.Cluster, e.Server, e.Values, size(e.Bytes))
+	line("engine", "NATS cluster %s by server %s, %d records, %s", e.Cluster, e.Server, e.Values, size(e.Bytes))
 	leader := e.Leader
 	if leader == "" {
 		leader = "none now"

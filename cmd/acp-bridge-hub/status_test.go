@@ -27,7 +27,7 @@ func TestStatusText(t *testing.T) {
 	require.Equal(t, `address   https://hub.example
 version   v1.2.3, started 26h3m ago
 ready     no: there is no connection to NATS
-engine    NATS cluster hubs by server n1, 12 questions, 5 MiB
+engine    NATS cluster hubs by server n1, 12 records, 5 MiB
           1 of 3 replicas in sync, leader n1
           n2: 7 writes behind
           n3: offline

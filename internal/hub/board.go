@@ -129,10 +129,13 @@ func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err 
 		return nil, ctx.Err()
 	}
 	if store.Shared() {
-		if b.unhear, err = store.Hear(b.told); err != nil {
-			b.Close()
-			return nil, err
-		}
+		b.unhear, err = store.Hear(b.told)
+	} else if b.Revision() == 0 {
+		_, err = store.Mark(ctx) // a store that has no record later has lost them
+	}
+	if err != nil {
+		b.Close()
+		return nil, err
 	}
 	b.done.Go(func() { b.tidy(own) })
 	return b, nil

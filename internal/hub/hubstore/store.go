@@ -87,6 +87,7 @@ type Store struct {
 	main     *Store // of a bucket beside it
 	mark     string // key of its marks: others have one of a few others, mostly
 	name     string
+	mended   string // when the files were last, as a part of the name
 	once     sync.Once
 }
 
@@ -108,6 +109,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if o.Report == nil {
 		o.Report = func(string) {}
 	}
+	o.Bucket = cmp.Or(o.Bucket, "questions")
 	if err := s.connect(o); err != nil {
 		return err
 	}
@@ -123,7 +125,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("JetStream: %w", err)
 	}
-	return s.use(ctx, cmp.Or(o.Bucket, "questions"), "questions of agents", 0)
+	return s.use(ctx, o.Bucket, "questions of agents", 0)
 }
 
 // Beside opens one more bucket on the same connection, whose name begins with
@@ -159,7 +161,7 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 		if err == nil {
 			s.most = max(int(status.Config().MaxValueSize), 0)
 			if bucket, ok := status.(*jetstream.KeyValueBucketStatus); ok {
-				s.name = strconv.FormatInt(bucket.StreamInfo().Created.UnixNano(), 36)
+				s.name = strconv.FormatInt(bucket.StreamInfo().Created.UnixNano(), 36) + s.mended
 			}
 			s.batches.Store(s.allowBatches(ctx, made || !s.shared))
 			if s.replicas > 1 && !made {
@@ -277,7 +279,7 @@ func (s *Store) Hear(f func(data []byte)) (stop func(), err error) {
 
 func (s *Store) connect(o Options) (err error) {
 	if o.URL == "" {
-		if err := s.embed(o.Dir, o.Report); err != nil {
+		if err := s.embed(o.Dir, o.Bucket, o.Report); err != nil {
 			return err
 		}
 		s.conn, err = dial("", nats.InProcessServer(s.server), nats.Timeout(readyTime))
@@ -349,7 +351,7 @@ func hostsOf(urls string) string {
 const maxValue = 8 << 20
 
 // embed starts a server of our own that nobody else can reach.
-func (s *Store) embed(dir string, report func(problem string)) error {
+func (s *Store) embed(dir, bucket string, report func(problem string)) error {
 	if dir == "" {
 		return errors.New("JetStream: expected a folder or an address, got neither")
 	}
@@ -360,13 +362,15 @@ func (s *Store) embed(dir string, report func(problem string)) error {
 	if err != nil {
 		return err
 	}
-	problem, err := mend(dir, time.Now())
+	problem, err := mend(dir, bucket, time.Now())
 	if err != nil {
 		return err
 	}
 	if problem != "" {
 		report(problem)
 	}
+	mended, _ := os.ReadFile(filepath.Join(dir, mendedName)) // mostly there is none
+	s.mended = string(mended)
 	s.server, err = server.NewServer(&server.Options{
 		ServerName: "acp-bridge-hub", DontListen: true, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: dir, SyncAlways: true,

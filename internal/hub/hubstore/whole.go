@@ -25,31 +25,37 @@ import (
 
 // mend makes a folder of the embedded server whole, and says what was not. A copy
 // of the folder as it was stays. What cannot be mended is an error, and nothing
-// has changed.
-func mend(dir string, now time.Time) (problem string, err error) {
+// has changed. Whoever opens a bucket writes a mark first: one without a record has lost
+// all. That some of its files are gone is not known, as the server removes those that it
+// needs no more.
+func mend(dir, bucket string, now time.Time) (problem string, err error) {
 	streams, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "KV_*"))
 	if err != nil {
 		return "", err
 	}
 	var broken []block
+	var places, keys []string
 	for _, stream := range streams {
-		if err := checkDescription(stream); err != nil {
-			return "", err
-		}
-		found, err := brokenBlocks(stream)
+		described, err := checkDescription(stream)
 		if err != nil {
 			return "", err
 		}
+		found, empty, err := brokenBlocks(stream)
+		if err != nil {
+			return "", err
+		}
+		if described && empty && filepath.Base(stream) == "KV_"+bucket {
+			places = append(places, "all of "+filepath.Join(stream, "msgs"))
+		}
 		broken = append(broken, found...)
 	}
-	if len(broken) == 0 {
+	if len(broken)+len(places) == 0 {
 		return "", nil
 	}
 	aside := dir + "-damaged-" + now.UTC().Format("20060102T150405Z")
 	if err := os.CopyFS(aside, os.DirFS(dir)); err != nil {
-		return "", fmt.Errorf("the store is damaged (%s), and cannot be copied before it is mended: %w", broken[0].place(), err)
+		return "", fmt.Errorf("the store in %s is damaged, and cannot be copied before it is mended: %w", dir, err)
 	}
-	var places, keys []string
 	for _, b := range broken {
 		if err := b.mend(); err != nil {
 			return "", fmt.Errorf("the store is damaged (%s), and cannot be mended: %w", b.place(), err)
@@ -61,15 +67,19 @@ func mend(dir string, now time.Time) (problem string, err error) {
 	if len(keys) > 0 {
 		problem += ". Damaged values: " + strings.Join(keys, ", ")
 	}
-	return problem, nil
+	return problem, os.WriteFile(filepath.Join(dir, mendedName), []byte(strconv.FormatInt(now.UnixNano(), 36)), 0o600)
 }
 
-// checkDescription compares a bucket's description with its sum.
-func checkDescription(stream string) error {
+// mendedName is a file that says when a folder was mended: revisions may be given again
+// since, and mean something else.
+const mendedName = "mended"
+
+// checkDescription compares a bucket's description with its sum, if it is there.
+func checkDescription(stream string) (described bool, err error) {
 	name := filepath.Join(stream, "meta.inf")
 	text, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // it was never whole: the server makes it anew
+		return false, nil // it was never whole: the server makes it anew
 	}
 	var sum []byte
 	if err == nil {
@@ -79,9 +89,9 @@ func checkDescription(stream string) error {
 		err = errors.New("it is not as it was written")
 	}
 	if err != nil {
-		return fmt.Errorf("the store is damaged: %s: %w. Nothing was changed: put a copy of it back, or move the folder away to begin with no questions", name, err)
+		return false, fmt.Errorf("the store is damaged: %s: %w. Nothing was changed: put a copy of it back, or move the folder away to begin with no questions", name, err)
 	}
-	return nil
+	return true, nil
 }
 
 // block is a file of records with something in it that is none.
@@ -117,26 +127,29 @@ func (b block) mend() error {
 	return err
 }
 
-func brokenBlocks(stream string) (broken []block, err error) {
+// brokenBlocks finds the files of a bucket that are not whole, and whether it has no record.
+func brokenBlocks(stream string) (broken []block, empty bool, err error) {
 	names, err := filepath.Glob(filepath.Join(stream, "msgs", "*.blk"))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	empty = true
 	var buffer bytes.Buffer // for all: what is read anew each time costs more than the check
 	for _, name := range names {
 		if _, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(name), ".blk"), 10, 32); err != nil {
 			continue
 		}
 		if err := readInto(&buffer, name); err != nil {
-			return nil, fmt.Errorf("the store cannot be read: %w", err)
+			return nil, false, fmt.Errorf("the store cannot be read: %w", err)
 		}
+		empty = empty && buffer.Len() == 0
 		key := filepath.Base(stream) + "-" + strings.TrimSuffix(filepath.Base(name), ".blk")
 		if b := readBlock(key, buffer.Bytes()); b.lost > 0 {
 			b.name, buffer = name, bytes.Buffer{} // the block has what was in it
 			broken = append(broken, b)
 		}
 	}
-	return broken, nil
+	return broken, empty, nil
 }
 
 func readInto(buffer *bytes.Buffer, name string) error {

@@ -194,7 +194,7 @@ func TestDamagedBlocksKeepTheirOwn(t *testing.T) {
 		}
 		require.NoError(t, os.WriteFile(name(block), []byte(text), 0o600))
 	}
-	problem, err := mend(dir, time.Now())
+	problem, err := mend(dir, "questions", time.Now())
 	require.NoError(t, err)
 	for block, want := range left {
 		require.Equal(t, block == 2 || block == 3 || block == 5, strings.Contains(problem, name(block)), problem)
@@ -203,7 +203,7 @@ func TestDamagedBlocksKeepTheirOwn(t *testing.T) {
 		require.Equal(t, want, string(got), "%d", block)
 	}
 	require.NoFileExists(t, index, "the server looks at the blocks itself")
-	problem, err = mend(dir, time.Now())
+	problem, err = mend(dir, "questions", time.Now())
 	require.NoError(t, err)
 	require.Empty(t, problem)
 }
@@ -218,7 +218,7 @@ func TestDamagedStoreIsNotMendedWithoutACopy(t *testing.T) {
 	require.NoError(t, os.WriteFile(name, text, 0o600))
 	now := time.Now()
 	require.NoError(t, os.WriteFile(dir+"-damaged-"+now.UTC().Format("20060102T150405Z"), nil, 0o600)) // in its place
-	_, err = mend(dir, now)
+	_, err = mend(dir, "questions", now)
 	require.ErrorContains(t, err, "cannot be copied")
 	kept, err := os.ReadFile(name)
 	require.NoError(t, err)

@@ -107,6 +107,8 @@ type kept struct {
 	Pushes []subscription `json:"pushes,omitempty"`
 	// Away are the groups whose people are not at their terminals.
 	Away []string `json:"away,omitempty"`
+	// Removed are devices whose questions have still to be ended, see [Server.Abandon].
+	Removed []string `json:"removed,omitempty"`
 
 	rest rest
 }
@@ -218,8 +220,16 @@ func (a *Access) remove(by *Device, name string) error {
 		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool { return s.Device == name || s.Maker == name })
 		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return c.Device == name || c.Maker == name })
 		k.Pushes = slices.DeleteFunc(k.Pushes, func(p subscription) bool { return p.Device == name })
+		k.Removed = append(slices.Clone(k.Removed), name)
 		return nil
 	})
+}
+
+// removed are the devices whose questions have still to be ended.
+func (a *Access) removed() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.kept.Removed
 }
 
 // List returns the devices, without the owner.

@@ -114,20 +114,28 @@ func TestARemovedDeviceGetsNoAnswer(t *testing.T) {
 // The next device of a name has nothing of the one before: no question, answer or secret.
 func TestADeviceMadeAnewAsksForItself(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, hub.Options{})
 	const form = `{"name":"f1","kind":"form","asker":"a","call":{"ID":"f","Server":"srv","Questions":[{"Text":"What is your API key?"}]}}`
-	as := []string{"Authorization", "Bearer " + s.device("bot", web.CanAsk)}
-	s.expect(202, "POST", "/conversations/open/ask", database, as...)
-	s.expect(202, "POST", "/conversations/over/ask", database, as...)
-	s.expect(200, "POST", "/conversations/over/respond", `{"answers":{"Which database?":"SQLite"}}`)
-	s.expect(202, "POST", "/conversations/form/ask?dialect=bridge", form, as...)
-	s.expect(200, "POST", "/conversations/form/respond", `{"answers":{"What is your API key?":"hunter2"}}`)
-	s.expect(200, "DELETE", "/devices/bot", "")
-	s.expect(409, "POST", "/conversations/open/respond", `{"answers":{"Which database?":"SQLite"}}`)
-	as[1] = "Bearer " + s.device("bot", web.CanAsk)
-	s.expect(202, "POST", "/conversations/over/ask", database, as...)
-	s.expect(202, "POST", "/conversations/open/ask", database, as...)
-	require.NotContains(t, s.expect(200, "GET", "/conversations/form/questions/f1", "", as...), "hunter2")
+	for where, remove := range map[string]func(s *site){
+		"at the hub":       func(s *site) { s.expect(200, "DELETE", "/devices/bot", "") },
+		"while no hub ran": func(s *site) { require.NoError(t, s.access.Remove("bot")) },
+	} {
+		s := newSite(t, hub.Options{})
+		as := []string{"Authorization", "Bearer " + s.device("bot", web.CanAsk)}
+		s.expect(202, "POST", "/conversations/open/ask", database, as...)
+		s.expect(202, "POST", "/conversations/over/ask", database, as...)
+		s.expect(200, "POST", "/conversations/over/respond", `{"answers":{"Which database?":"SQLite"}}`)
+		s.expect(202, "POST", "/conversations/form/ask?dialect=bridge", form, as...)
+		s.expect(200, "POST", "/conversations/form/respond", `{"answers":{"What is your API key?":"hunter2"}}`)
+		remove(s)
+		as[1] = "Bearer " + s.device("bot", web.CanAsk)
+		require.NoError(t, s.server.Abandon(t.Context())) // as at a start
+		s.expect(409, "POST", "/conversations/open/respond", `{"answers":{"Which database?":"SQLite"}}`)
+		s.expect(202, "POST", "/conversations/over/ask", database, as...)
+		s.expect(202, "POST", "/conversations/open/ask", database, as...)
+		require.NotContains(t, s.expect(200, "GET", "/conversations/form/questions/f1", "", as...), "hunter2", where)
+		require.NoError(t, s.server.Abandon(t.Context()))
+		require.Contains(t, s.expect(200, "GET", "/conversations/open", ""), "awaiting", where)
+	}
 }
 
 // Who has answered, as an asker says it, is told apart from what the hub knows, and

@@ -3,8 +3,10 @@ package web
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -117,11 +119,29 @@ func (s *Server) addDevice(w http.ResponseWriter, _ *http.Request, by Device, g 
 func (s *Server) removeDevice(w http.ResponseWriter, r *http.Request, by Device, _ given) {
 	err := s.access.remove(&by, r.PathValue("name"))
 	if err == nil {
-		err = s.board.Abandon(context.WithoutCancel(r.Context()), r.PathValue("name"))
+		err = s.Abandon(context.WithoutCancel(r.Context()))
 	}
 	if err != nil {
 		s.failed(w, err)
 	}
+}
+
+// Abandon ends what devices have asked that were removed, also while no hub ran: the next
+// one of the same name is another.
+func (s *Server) Abandon(ctx context.Context) error {
+	for _, name := range s.access.removed() {
+		err := s.board.Abandon(ctx, name)
+		if err == nil {
+			err = s.access.change(nil, func(k *kept) error {
+				k.Removed = slices.DeleteFunc(slices.Clone(k.Removed), func(n string) bool { return n == name })
+				return nil
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("end what device %s has asked: %w", name, err)
+		}
+	}
+	return nil
 }
 
 func (s *Server) addCode(w http.ResponseWriter, _ *http.Request, by Device, g given) {

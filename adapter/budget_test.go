@@ -23,10 +23,10 @@ var budget = []struct {
 	count func(counted) int
 	limit int
 }{
-	{"code lines", func(s counted) int { return s.code }, 66_751},
-	{"lines of tests", func(s counted) int { return s.tests }, 67_498},
+	{"code lines", func(s counted) int { return s.code }, 66_358},
+	{"lines of tests", func(s counted) int { return s.tests }, 67_141},
 	{"packages", func(s counted) int { return len(s.packages) }, 55},
-	{"lock sites in adapter and internal", func(s counted) int { return s.locks }, 183},
+	{"lock sites in adapter and internal", func(s counted) int { return s.locks }, 176},
 	{`comments "mu is held" in adapter and internal`, func(s counted) int { return s.held }, 16},
 	{"public names", func(s counted) int { return s.public }, 305},
 }

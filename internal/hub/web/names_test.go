@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func TestUnknownNamesChangeNothing(t *testing.T) {
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	open := s.find("c1", "toolu_1")
 	const jsonKind, formKind = "application/json", "application/x-www-form-urlencoded"
-	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm("toolu_1")}, "revision": {"1"}, "asked": {open.Fingerprint()}, "a0": {"0"}}.Encode()
+	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm("toolu_1")}, "revision": {fmt.Sprint(open.Revision)}, "asked": {open.Fingerprint()}, "a0": {"0"}}.Encode()
 	samples := map[string]struct{ path, kind, body string }{
 		"POST /answer":                     {"/answer", formKind, form},
 		"POST /page":                       {"/page", formKind, ""},

@@ -32,7 +32,7 @@ var rooms = []struct {
 	// Rules that everybody shares, and nobody's wires.
 	{"internal/life", nil},
 	{"internal/about", nil},
-	{"internal/session", []string{"internal/life", "internal/typed"}},
+	{"internal/session", []string{"internal/life", "internal/seen", "internal/typed"}},
 	{"internal/typed", nil},
 	{"internal/seen", nil},
 	{"internal/leaktest", nil},

@@ -19,60 +19,52 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/session"
 )
 
-// asked is a request of the agent that the editor's user answers.
+// asked is a request of the agent that the editor's user answers, and the editor as package
+// adapter sees it for that: requests go over the connection, updates through the session's
+// outlet.
 type asked struct {
-	session.Asker
-	s *Session
-	// within is the session that the editor shows it in, if that is a sub-agent's.
-	within string
-	kind   session.Kind
-	ref    desk.Ref // at the desk, once it is settled
-
-	told   chan struct{} // closed when the agent knows how it ended
-	goesOn bool          // the prompt that answered it says so, see [Session.Say]; of happens
-	// showing is that of the question in the conversation.
-	showing *seen.Showing
+	*session.Asker
+	front *front
+	s     *Session // nil for what is asked of no session
+	ref   desk.Ref // at the desk, once it is settled
 }
 
 // answer waits for a request's outcome and returns what tells the agent. The
-// session hears of the outcome before, see [client.Settled].
+// session hears of the outcome before, see [asked.Settled].
 type answer func() (reply func())
 
 // ask takes a request of the agent. It takes its place behind earlier ones, and
 // is asked in a goroutine of its own, so that the agent is read on meanwhile.
 // Fault tells the agent of a panic.
 func (s *Session) ask(id string, kind session.Kind, apart bool, within string, post func(*asked) answer, fault func()) {
-	a := &asked{Asker: session.NewAsker(s.ctx), s: s, within: within, kind: kind, told: make(chan struct{})}
+	a := &asked{front: s.front, s: s}
 	var wait answer
-	a.Post = func() { wait = post(a) }
 	s.happens(func() session.Event {
-		a.Key = s.nextKey()
-		s.asked[a.Key], s.askedBy[id] = a, a.Key
+		a.Asker = s.state.NewAsker(s.ctx, cmp.Or(within, s.id))
+		a.Post = func() { wait = post(a) }
+		s.askedBy[id] = a.Key
 		return session.RequestCame{Key: a.Key, Kind: kind, Apart: apart}
 	})
 	go a.run(id, wait, fault)
 }
 
 func (a *asked) run(id string, wait answer, fault func()) {
-	defer close(a.told)
+	defer close(a.Over)
 	reply := a.guarded(wait, fault)
 	a.s.apply(session.RequestSettled{Key: a.Key}) // nothing new, but for errands and after a panic
-	why := context.Cause(a.Ctx)
-	if errors.Is(why, session.ErrNotAsked) {
+	if errors.Is(context.Cause(a.Ctx), session.ErrNotAsked) {
 		a.s.awaitEnding()
 	}
-	if !errors.Is(why, session.ErrWithdrawn) {
+	if gone := a.Gone(); gone == nil {
 		reply()
-	} else { // nobody waits for it
-		a.receipt(why)
+	} else {
+		a.receipt(gone)
 	}
-	a.Cancel(nil)
 	a.s.happens(func() session.Event {
-		delete(a.s.asked, a.Key)
 		if a.s.askedBy[id] == a.Key {
 			delete(a.s.askedBy, id)
 		}
-		return session.RequestReplied{Key: a.Key, GoOn: a.goesOn}
+		return a.Replied()
 	})
 }
 
@@ -90,7 +82,7 @@ func (a *asked) guarded(wait answer, fault func()) (reply func()) {
 // receipt says what became of what was said to the request, see [desk.Desk.Receipt].
 func (a *asked) receipt(err error) {
 	if a.ref.Revision != 0 { // it was at the desk
-		a.s.front.opts.Desk.Receipt(a.ref, err)
+		a.front.opts.Desk.Receipt(a.ref, err)
 	}
 }
 
@@ -186,13 +178,7 @@ func (s *Session) Withdraw(id string) {
 // they cancel it, which is no word about the rest of the turn.
 func (s *Session) partStopped(id string) {
 	s.happens(func() session.Event {
-		var ev session.PartStopped
-		for key, a := range s.asked {
-			if a.within == id {
-				ev.Keys = append(ev.Keys, key)
-			}
-		}
-		return ev
+		return session.PartStopped{Keys: s.state.ShownIn(id)}
 	})
 }
 
@@ -229,11 +215,11 @@ const endTime = 50 * time.Millisecond
 // behind the end of the prompt, too: an editor that keeps prompts back sends them
 // then.
 func (a *asked) watch(ctx context.Context, ended <-chan struct{}) (stop func()) {
-	if a.showing == nil {
+	if a.Showing == nil {
 		return func() {}
 	}
 	ctx, stop = context.WithCancel(ctx)
-	look, c := a.showing.Look(), a.s.front.connection()
+	look, c := a.Showing.Look(), a.front.connection()
 	c.Watch(ctx, look)
 	if ended == nil { // there was none
 		c.AskBehind(look)
@@ -252,14 +238,7 @@ func (a *asked) watch(ctx context.Context, ended <-chan struct{}) (stop func()) 
 }
 
 // asker asks the editor's user for this request.
-func (a *asked) asker() *adapter.Adapter { return a.s.front.ask.Load().With(client{a.s.front, a}) }
-
-// client is the editor as package adapter sees it for one request of the agent:
-// requests go over the connection, updates through the session's outlet.
-type client struct {
-	front *front
-	*asked
-}
+func (a *asked) asker() *adapter.Adapter { return a.front.ask.Load().With(a) }
 
 var _ interface {
 	adapter.Client
@@ -270,24 +249,14 @@ var _ interface {
 	adapter.Closer
 	seen.Witness
 	adapter.Settler
-} = client{}
+} = &asked{}
 
 // Settled implements [adapter.Settler]: the session knows of a no before anything
 // else is shown.
-func (c client) Settled(ref desk.Ref, o convert.Outcome) {
-	c.ref = ref
-	c.s.apply(session.RequestSettled{Key: c.Key, Dismissed: o.Status == convert.Cancelled})
+func (a *asked) Settled(ref desk.Ref, o convert.Outcome) {
+	a.ref = ref
+	a.s.apply(session.RequestSettled{Key: a.Key, Dismissed: o.Status == convert.Cancelled})
 }
-
-// FeedsShowings makes it a [seen.Witness].
-func (c client) FeedsShowings() {}
-
-// Prompts is that of [desk.Item]. It is called as it takes its place at the desk, see [session.Post].
-func (c client) Prompts() int { return c.s.epoch }
-
-// place is the session in which the editor shows the request: its own, or that of
-// the sub-agent that asks.
-func (a *asked) place() string { return cmp.Or(a.within, a.s.id) }
 
 // show asks the session whether the request may be shown.
 func (a *asked) show(ctx context.Context) error {
@@ -321,52 +290,50 @@ func (a *asked) attend(ctx context.Context, ev session.Event) bool {
 }
 
 // Attended waits until the editor shows what it is sent.
-func (c client) Attended(ctx context.Context) { c.attend(ctx, nil) }
+func (a *asked) Attended(ctx context.Context) { a.attend(ctx, nil) }
 
-func (c client) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	if err := c.show(ctx); err != nil {
+func (a *asked) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	if err := a.show(ctx); err != nil {
 		return acp.RequestPermissionResponse{}, err
 	}
-	r.SessionId = acp.SessionId(c.place())
-	return c.front.connection().RequestPermission(ctx, r)
+	r.SessionId = acp.SessionId(a.Shown)
+	return a.front.connection().RequestPermission(ctx, r)
 }
 
-func (c client) CreateElicitation(ctx context.Context, r any) (json.RawMessage, error) {
-	if err := c.show(ctx); err != nil {
+func (a *asked) CreateElicitation(ctx context.Context, r any) (json.RawMessage, error) {
+	if err := a.show(ctx); err != nil {
 		return nil, err
 	}
 	if form, ok := r.(ask.FormRequest); ok {
-		form.SessionID = c.place()
+		form.SessionID = a.Shown
 		r = form
 	}
-	return c.front.connection().CreateElicitation(ctx, r)
+	return a.front.connection().CreateElicitation(ctx, r)
 }
 
-func (c client) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
-	return c.update(n, true)
+func (a *asked) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	return a.update(n, true)
 }
 
-func (c client) QueueUpdate(_ context.Context, n acp.SessionNotification) error {
-	return c.update(n, false)
+func (a *asked) QueueUpdate(_ context.Context, n acp.SessionNotification) error {
+	return a.update(n, false)
 }
 
-func (c client) update(n acp.SessionNotification, urgent bool) error {
-	n.SessionId = acp.SessionId(c.place())
+func (a *asked) update(n acp.SessionNotification, urgent bool) error {
+	n.SessionId = acp.SessionId(a.Shown)
 	if m := n.Update.AgentMessageChunk; m != nil && m.MessageId == nil {
 		m.MessageId = acp.Ptr(life.UUID())
 	}
-	c.s.put(c.s.encode(n), urgent)
+	a.s.put(a.s.encode(n), urgent)
 	return nil
 }
 
 // AskInConversation waits for the words of the prompt behind the question.
-func (c client) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
-	c.showing = seen.Of(ctx)
-	return c.Converse(ctx, m.Text, m.Means, session.Parking{
-		Show: func(text string) (context.Context, func()) { return c.park(ctx, m.ToolCallID, text) },
-		Anew: c.showing.Anew,
-		Gone: func(remark string) { c.s.Text(MessageChunk, remark) },
+func (a *asked) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
+	return a.Converse(ctx, m.Text, m.Means, session.Parking{
+		Show: func(text string) (context.Context, func()) { return a.park(ctx, m.ToolCallID, text) },
+		Gone: func(remark string) { a.s.Text(MessageChunk, remark) },
 	})
 }
 
-func (c client) Done() <-chan struct{} { return c.front.connection().Done() }
+func (a *asked) Done() <-chan struct{} { return a.front.connection().Done() }

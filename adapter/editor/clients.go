@@ -138,7 +138,7 @@ func (f *front) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
 	known, ok := Known(r.ClientInfo, prompt)
 	known.Meet(f.conn.Peer())
 	f.client.Store(&met{r, known})
-	f.ask.Store(adapter.New(client{front: f}, f.askOptions(r, known, ok)))
+	f.ask.Store(adapter.New(&asked{front: f}, f.askOptions(r, known, ok)))
 }
 
 // Meet tells a connection what is known of its peer.

@@ -424,12 +424,12 @@ func (s *Session) end(why error) {
 // tellAll returns when what was asked has been told how it ended: a question that
 // was open is noted then, and asked again when the session is loaded.
 func (s *Session) tellAll() {
-	var open []*asked
+	var open []*session.Asker
 	s.happens(func() session.Event {
-		open = slices.Collect(maps.Values(s.asked))
+		open = slices.Collect(maps.Values(s.state.Askers))
 		return nil
 	})
 	for _, a := range open {
-		<-a.told
+		<-a.Over
 	}
 }

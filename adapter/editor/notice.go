@@ -40,9 +40,9 @@ func (s *Session) Notice(warn bool, title, text string) {
 }
 
 // Notice tells the user something about a request of the agent.
-func (c client) Notice(title string) {
-	if c.asked != nil {
-		c.s.Notice(true, title, "")
+func (a *asked) Notice(title string) {
+	if a.s != nil {
+		a.s.Notice(true, title, "")
 	}
 }
 

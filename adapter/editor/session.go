@@ -17,7 +17,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/life"
-	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/session"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
@@ -48,15 +47,12 @@ type Session struct {
 	// The state and what its keys stand for are touched in happens alone, where
 	// nothing is waited for.
 	mu       sync.Mutex // only happens takes it
-	state    session.State
-	keys     int
+	state    session.Driven
 	prompts  map[int]*promptRequest
-	epoch    int             // [desk.Item.Prompts] of what is asked now
 	last     <-chan struct{} // left of the last prompt
 	comes    chan struct{}   // closed when the editor sends a prompt
 	byID     map[string]int  // prompts, as the agent names them
-	asked    map[int]*asked
-	askedBy  map[string]int // requests, as the agent names them
+	askedBy  map[string]int  // requests, as the agent names them
 	stop     context.CancelFunc
 	ending   chan struct{}       // closed when the agent has seen the last interrupt
 	wrapping chan session.Effect // wrapUp or passOver, for who brought the end of a turn
@@ -82,10 +78,9 @@ func (f *front) newSession(id string) *Session {
 	s := &Session{
 		front: f, id: id, gone: make(chan struct{}),
 		prompts: map[int]*promptRequest{}, byID: map[string]int{},
-		asked: map[int]*asked{}, askedBy: map[string]int{},
+		state: session.Drive(session.New()), askedBy: map[string]int{},
 		comes: make(chan struct{}), wrapping: make(chan session.Effect, 1),
 	}
-	s.state = session.New()
 	if m := f.client.Load(); m != nil {
 		s.state.PromptsOnly = m.PromptsOnly
 	}
@@ -126,16 +121,8 @@ func (s *Session) apply(ev session.Event) { s.happens(func() session.Event { ret
 func (s *Session) happens(event func() session.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ev := event()
-	for next := []session.Event(nil); ev != nil; {
-		for _, e := range s.state.Step(ev) {
-			if follows := s.perform(e); follows != nil {
-				next = append(next, follows)
-			}
-		}
-		if ev = nil; len(next) > 0 {
-			ev, next = next[0], next[1:]
-		}
+	if ev := event(); ev != nil {
+		s.state.Apply(ev, func(prompt int) typed.Words { return s.prompts[prompt].words }, s.perform)
 	}
 	if !s.state.Working() && len(s.byID) > 0 { // nothing can name them any more
 		clear(s.byID)
@@ -165,17 +152,6 @@ func (s *Session) perform(e session.Effect) session.Event {
 		s.conv.Kill()
 	case session.Finish:
 		s.finish(e)
-	case session.Post:
-		s.asked[e.Key].Post()
-	case session.Admit:
-		if a := s.asked[e.Key]; a != nil {
-			a.Admit(e)
-		}
-	case session.Hear:
-		s.asked[e.Key].showing.Replied(seen.Prompt)
-		s.asked[e.Key].Hear(e, s.prompts[e.Prompt].words)
-	case session.Withdraw:
-		s.asked[e.Key].Cancel(e.Why)
 	case session.WrapUp, session.PassOver:
 		s.wrapping <- e
 	case session.Rest:
@@ -221,7 +197,7 @@ func (s *Session) send(key int) session.Event {
 	err := s.conv.Prompt(id, p.content)
 	if err == nil {
 		if p.begun == nil {
-			s.epoch = s.front.opts.Desk.Prompted(s.id)
+			s.state.Epoch = s.front.opts.Desk.Prompted(s.id)
 		}
 		return nil
 	}
@@ -275,12 +251,6 @@ func (s *Session) rests(how session.Ending) {
 	s.front.opts.Desk.EndTurn(desk.Turn{Session: s.id, Agent: it.Agent, Dir: it.Dir, About: it.About, Err: how.Err, Working: how.Working})
 }
 
-// nextKey names a prompt or a request.
-func (s *Session) nextKey() int {
-	s.keys++
-	return s.keys
-}
-
 // accept puts a prompt in line. It runs in the order of arrival and does not
 // block.
 func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
@@ -301,13 +271,13 @@ func (s *Session) Say(request string, content any, begun chan<- struct{}) (ended
 	said := make(chan session.Ending, 1)
 	within := false
 	s.happens(func() session.Event {
-		a := s.asked[s.askedBy[request]]
+		a := s.state.Askers[s.askedBy[request]]
 		if a == nil {
 			return nil
 		}
 		if p := s.prompts[s.state.HeardFrom(a.Key)]; p != nil {
 			p.content, p.begun, p.said = content, begun, said
-			within, a.goesOn = true, true
+			within, a.GoesOn = true, true
 		}
 		return nil
 	})
@@ -334,7 +304,7 @@ func (s *Session) enqueue(content any, w typed.Words, begun chan<- struct{}) *pr
 		s.tells(func(w *about.Words) { w.Prompt(text) })
 	}
 	s.happens(func() session.Event {
-		key := s.nextKey()
+		key := s.state.NextKey()
 		s.prompts[key] = p
 		p.before, s.last = s.last, p.left
 		if begun == nil {

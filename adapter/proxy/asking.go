@@ -17,18 +17,16 @@ import (
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
-// asked is a request of the agent that is answered here.
+// asked is a request of the agent that is answered here, and the editor as package
+// adapter sees it for that.
 type asked struct {
-	machine.Asker // its Ctx ends with the proxy, too
-	p             *proxy
-	id            string // as the agent knows it
+	*machine.Asker // its Ctx ends with the proxy, too
+	p              *proxy
+	id             string // as the agent knows it
 	// in is the session in which a person types the answer: among its questions it
-	// has its turn. The editor shows it in session, which is another one for a
-	// sub-agent's.
-	in      *session
-	session string
-	epoch   int // [desk.Item.Prompts]
-	asker   *adapter.Adapter
+	// has its turn.
+	in    *session
+	asker *adapter.Adapter
 
 	hide  func() // ends the showing that is
 	again bool   // it was shown in a view that is gone
@@ -36,9 +34,6 @@ type asked struct {
 	announced []byte
 	// ref is what it was at the desk, once it is settled.
 	ref desk.Ref
-
-	// showing is that of the question in the conversation.
-	showing *seen.Showing
 }
 
 // maxOpen is how many questions may be open at a time; further ones are refused.
@@ -57,13 +52,14 @@ func (p *proxy) enter(id, name string, apart bool, ask asking) (*asked, error) {
 	case p.over, p.ctx.Err() != nil: // nobody waits for one more at the end
 		return nil, errStopped
 	}
-	q := &asked{Asker: machine.NewAsker(p.ctx), p: p, id: id, in: p.session(p.typedIn(name)), session: name, hide: func() {}}
-	q.asker = p.asker.With(&editor{p, q})
-	q.Key, q.epoch = q.in.nextKey(), q.in.epoch
+	in := p.session(p.typedIn(name))
+	q := &asked{Asker: in.state.NewAsker(p.ctx, name), p: p, id: id, in: in, hide: func() {}}
+	q.asker = p.asker.With(q)
+	q.Again = func() { q.again = true; q.hide() }
 	if ask != nil {
 		q.Post = func() { q.asks(ask) }
 	}
-	p.open[key], q.in.asked[q.Key] = q, q
+	p.open[key] = q
 	p.asking.Add(1)
 	p.apply(q.in, machine.RequestCame{Key: q.Key, Apart: apart || q.in.id != name}, nil)
 	return q, nil
@@ -84,21 +80,19 @@ func (q *asked) leave(line []byte) {
 	defer p.asking.Done()
 	p.step(func() {
 		p.apply(q.in, machine.RequestSettled{Key: q.Key}, nil)
-		if why := context.Cause(q.Ctx); line != nil && errors.Is(why, machine.ErrWithdrawn) {
-			line, tells, gone = errorLine(q.id, ndjson.Cancelled, "Cancelled"), false, why
+		if gone = q.Gone(); tells && gone != nil {
+			line, tells = errorLine(q.id, ndjson.Cancelled, "Cancelled"), false
 		}
-		q.Cancel(nil)
 		delete(p.open, idKey([]byte(q.id)))
 		if line != nil {
 			p.agent.post(line)
 		}
-		p.apply(q.in, machine.RequestReplied{Key: q.Key}, nil)
-		delete(q.in.asked, q.Key)
+		p.apply(q.in, q.Replied(), nil)
 	})
 	switch {
 	case tells:
 		p.used(q.ref)
-	case gone != nil && p.opts.Desk != nil:
+	case line != nil && p.opts.Desk != nil:
 		p.opts.Desk.Receipt(q.ref, gone)
 	}
 }
@@ -152,20 +146,16 @@ func (q *asked) admit(ev machine.Event) bool {
 
 // AskInConversation shows a question in the conversation, ends the prompt that
 // runs, and waits for the words of the next one.
-func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
-	watch, stop := context.WithCancel(ctx)
-	defer stop()
-	e.q.showing = seen.Of(ctx)
-	return e.q.Converse(ctx, m.Text, m.Means, machine.Parking{
+func (q *asked) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
+	return q.Converse(ctx, m.Text, m.Means, machine.Parking{
 		Show: func(text string) (context.Context, func()) {
-			view := e.q.park(ctx, m.ToolCallID, text)
+			view := q.park(ctx, m.ToolCallID, text)
 			if view != nil {
-				e.p.watch(watch, e.q.showing)
+				q.p.watch(view, q.Showing)
 			}
-			return view, func() {}
+			return view, q.hide
 		},
-		Anew: e.q.showing.Anew,
-		Gone: func(remark string) { e.p.say(e.q.in.id, remark) },
+		Gone: func(remark string) { q.p.say(q.in.id, remark) },
 	})
 }
 

@@ -9,26 +9,21 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
-	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
+	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
 // apply lets something happen to a session, and does what follows. Line is that
 // which brought the event, nil if none did; what is returned goes on in its place.
 func (p *proxy) apply(s *session, ev machine.Event, line []byte) (pass []byte) {
-	for queue := []machine.Event{ev}; len(queue) > 0; queue = queue[1:] {
-		effects := s.state.Step(queue[0])
-		if s.holding && !s.state.Parked() { // before anything else is said
-			p.release(s)
-		}
-		for _, e := range effects {
-			lines, follows := p.perform(s, ev, line, e)
-			pass = append(pass, lines...)
-			if follows != nil {
-				queue = append(queue, follows)
-			}
-		}
-	}
+	words := func(prompt int) typed.Words { return s.prompts[prompt].words }
+	s.state.Apply(ev, words, func(e machine.Effect) machine.Event {
+		p.resume(s) // before anything else is said
+		lines, next := p.perform(s, ev, line, e)
+		pass = append(pass, lines...)
+		return next
+	})
+	p.resume(s)
 	return pass
 }
 
@@ -61,25 +56,10 @@ func (p *proxy) perform(s *session, ev machine.Event, line []byte, e machine.Eff
 		})
 	case machine.GiveUp:
 		p.log.Warn("the agent did not honour a cancel; its prompts end without it", "session", s.id)
-	case machine.Post:
-		s.asked[e.Key].Post()
-	case machine.Admit:
-		if q := s.asked[e.Key]; q != nil {
-			q.Admit(e)
-		}
 	case machine.Hear:
-		r := s.prompts[e.Prompt]
-		s.asked[e.Key].showing.Replied(seen.Prompt)
-		s.asked[e.Key].Hear(e, r.words)
-		r.line = nil
-	case machine.Withdraw:
-		s.asked[e.Key].Cancel(e.Why)
+		s.prompts[e.Prompt].line = nil
+	case machine.Withdraw, machine.ShowAgain:
 		p.calls.giveUp() // the editor knows before the agent says anything about it
-	case machine.ShowAgain:
-		q := s.asked[e.Key]
-		q.again = true
-		q.hide()
-		p.calls.giveUp()
 	case machine.WrapUp: // the agent has drawn it itself
 		return nil, machine.TurnWrapped{}
 	case machine.Rest:
@@ -91,7 +71,7 @@ func (p *proxy) perform(s *session, ev machine.Event, line []byte, e machine.Eff
 // send gives a prompt to the agent: that which has just come as it is.
 func (p *proxy) send(s *session, key int, line []byte) []byte {
 	r := s.prompts[key]
-	r.given, s.epoch = true, p.opts.Desk.Prompted(s.id)
+	r.given, s.state.Epoch = true, p.opts.Desk.Prompted(s.id)
 	defer func() { r.line = nil }()
 	if line != nil && len(r.line) > 0 && &r.line[0] == &line[0] {
 		return line

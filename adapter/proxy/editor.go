@@ -128,59 +128,53 @@ func (p *proxy) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
 	p.log.Debug("how questions are asked", "why", why, "forms", o.Forms, "unseen", o.Unseen, "guard", o.Guard)
 	p.forms, p.urls = o.Forms && o.First <= adapter.Form, o.URLs
 	p.titlesOnly = o.TitlesOnly()
-	p.asker = adapter.New(&editor{p: p}, &o)
-}
-
-// editor is the editor as the adapter sees it for one question.
-type editor struct {
-	p *proxy
-	q *asked
+	p.asker = adapter.New(&asked{p: p}, &o)
 }
 
 // Settled implements [adapter.Settler]: the session knows before the next question
 // has its turn. A no is for the agent to hear, and ends no turn here.
-func (e *editor) Settled(ref desk.Ref, _ convert.Outcome) {
-	e.q.ref = ref
-	e.p.happens(e.q.in, machine.RequestSettled{Key: e.q.Key})
+func (q *asked) Settled(ref desk.Ref, _ convert.Outcome) {
+	q.ref = ref
+	q.p.happens(q.in, machine.RequestSettled{Key: q.Key})
 }
 
 // call asks the editor, if the question may still be shown. It is asked again where
 // the session is opened anew: what comes of the first time then answers nothing.
-func (e *editor) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+func (q *asked) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	for showing := seen.Of(ctx); ; showing.Anew() {
-		view := e.q.shows(ctx, e.p.step, func() bool { return e.q.admit(machine.RequestShown{Key: e.q.Key}) })
+		view := q.shows(ctx, q.p.step, func() bool { return q.admit(machine.RequestShown{Key: q.Key}) })
 		if view == nil {
 			return nil, machine.Withdrawn(ctx)
 		}
-		raw, err := e.p.calls.call(view, method, params)
+		raw, err := q.p.calls.call(view, method, params)
 		if err == nil || view.Err() == nil || ctx.Err() != nil {
 			return raw, err
 		}
 	}
 }
 
-func (e *editor) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	r.SessionId = acp.SessionId(e.q.session)
-	raw, err := e.call(ctx, acp.ClientMethodSessionRequestPermission, r)
+func (q *asked) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	r.SessionId = acp.SessionId(q.Shown)
+	raw, err := q.call(ctx, acp.ClientMethodSessionRequestPermission, r)
 	if err != nil {
 		return acp.RequestPermissionResponse{}, err
 	}
 	return conn.DecodePermission(raw)
 }
 
-func (e *editor) CreateElicitation(ctx context.Context, request any) (json.RawMessage, error) {
+func (q *asked) CreateElicitation(ctx context.Context, request any) (json.RawMessage, error) {
 	if form, ok := request.(ask.FormRequest); ok {
-		form.SessionID = e.q.session
+		form.SessionID = q.Shown
 		request = form
 	}
-	return e.call(ctx, acp.ClientMethodElicitationCreate, request)
+	return q.call(ctx, acp.ClientMethodElicitationCreate, request)
 }
 
 // SessionUpdate shows a question. Where the agent has shown its tool call
 // already, the question is that tool call.
-func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
-	n.SessionId = acp.SessionId(e.q.session)
-	if t := n.Update.ToolCall; t != nil && e.knows(string(t.ToolCallId)) {
+func (q *asked) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	n.SessionId = acp.SessionId(q.Shown)
+	if t := n.Update.ToolCall; t != nil && q.knows(string(t.ToolCallId)) {
 		n.Update = acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
 			Meta: t.Meta, Content: t.Content, Kind: &t.Kind, Locations: t.Locations,
 			RawInput: t.RawInput, Status: &t.Status, Title: &t.Title, ToolCallId: t.ToolCallId,
@@ -189,29 +183,23 @@ func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 	if m := n.Update.AgentMessageChunk; m != nil && m.MessageId == nil {
 		m.MessageId = acp.Ptr(life.UUID())
 	}
-	e.p.ends(e.q.session, n.Update.ToolCallUpdate)
+	q.p.ends(q.Shown, n.Update.ToolCallUpdate)
 	body, err := conn.Encode(n)
 	if err != nil {
 		return err
 	}
 	line := notificationLine(acp.ClientMethodSessionUpdate, body)
 	if n.Update.ToolCall != nil {
-		e.q.announced = bytes.Clone(line)
+		q.announced = bytes.Clone(line)
 	}
-	e.p.editor.post(line)
+	q.p.editor.post(line)
 	return nil
 }
 
 // knows reports whether the agent has shown a tool call.
-func (e *editor) knows(tool string) (shown bool) {
-	e.p.step(func() { shown = e.p.shows(e.q.session, tool) })
+func (q *asked) knows(tool string) (shown bool) {
+	q.p.step(func() { shown = q.p.shows(q.Shown, tool) })
 	return shown
 }
 
-// FeedsShowings makes it a [seen.Witness].
-func (e *editor) FeedsShowings() {}
-
-// Prompts is that of [desk.Item].
-func (e *editor) Prompts() int { return e.q.epoch }
-
-func (e *editor) Done() <-chan struct{} { return e.p.ctx.Done() }
+func (q *asked) Done() <-chan struct{} { return q.p.ctx.Done() }

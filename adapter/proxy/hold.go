@@ -23,6 +23,13 @@ func (p *proxy) hold(s *session) {
 	}
 }
 
+// resume sends what was kept back, once no question waits in the conversation.
+func (p *proxy) resume(s *session) {
+	if !s.state.Parked() {
+		p.release(s)
+	}
+}
+
 // release sends what was kept back.
 func (p *proxy) release(s *session) {
 	if s.holding {

@@ -54,7 +54,7 @@ func (p *proxy) prompt(line []byte, m *message) act {
 	id, name := idKey(m.id), gjson.GetBytes(m.params, "sessionId").String()
 	return p.acting(func() []byte {
 		s := p.session(name)
-		r := &prompt{key: s.nextKey(), id: id, line: line}
+		r := &prompt{key: s.state.NextKey(), id: id, line: line}
 		said := r.said()
 		if p.known.Tells(said) {
 			p.meet(p.client, said)

@@ -404,7 +404,7 @@ func TestNothingIsAskedBehindTheEnd(t *testing.T) {
 // A thousand questions may be open, and one more is refused.
 func TestManyQuestionsAreOpen(t *testing.T) {
 	p := newProxy(t.Context(), io.Discard, io.Discard, Options{})
-	p.asker = adapter.New(&editor{p: p}, nil)
+	p.asker = adapter.New(&asked{p: p}, nil)
 	var open []*asked
 	for n := range maxOpen {
 		q, err := p.enter(strconv.Itoa(n), "s1", false, nil)

@@ -41,12 +41,8 @@ type session struct {
 	before  int
 
 	typed   typed.Reader // reads the editor's prompts
-	state   machine.State
-	keys    int
+	state   machine.Driven
 	prompts map[int]*prompt
-	// epoch is [desk.Item.Prompts] of what is asked now.
-	epoch int
-	asked map[int]*asked
 	// holding keeps back what the agent says while no prompt runs.
 	holding bool
 	held    []byte
@@ -62,18 +58,12 @@ func (p *proxy) session(id string) *session {
 	if s == nil {
 		s = &session{
 			id: id, tools: map[string]bool{}, inputs: map[string]json.RawMessage{}, shapes: about.NewShapes(), subAgents: map[string]bool{},
-			state: machine.NewRelayed(), prompts: map[int]*prompt{}, asked: map[int]*asked{},
+			state: machine.Drive(machine.NewRelayed()), prompts: map[int]*prompt{},
 		}
 		s.state.PromptsOnly = p.known.PromptsOnly
 		p.sessions[id] = s
 	}
 	return s
-}
-
-// nextKey names a prompt or a request.
-func (s *session) nextKey() int {
-	s.keys++
-	return s.keys
 }
 
 var toolCallWord, subAgentWord, messageWord = []byte(`"tool_call`), []byte(`"subagent_update"`), []byte(`"agent_message_chunk"`)
@@ -198,7 +188,7 @@ func (p *proxy) subAgentIn(session, tool string) bool {
 // shows in it may be shown no more, and what comes behind answers none of that.
 func (p *proxy) opensAnew(id string, opened <-chan struct{}) {
 	if s := p.sessions[p.typedIn(id)]; s != nil {
-		s.opening, s.before = opened, s.keys
+		s.opening, s.before = opened, s.state.NextKey()
 		p.apply(s, machine.OpenedAnew{}, nil)
 	}
 }
@@ -227,16 +217,9 @@ func (p *proxy) leaveSession(id string, why error) {
 // stopPart takes back what a sub-agent's session asks where a person types.
 func (p *proxy) stopPart(s *session, why error) {
 	typed := p.sessions[p.typedIn(s.id)]
-	if typed == nil || typed == s {
-		return
+	if typed != nil && typed != s {
+		p.apply(typed, machine.PartStopped{Why: why, Keys: typed.state.ShownIn(s.id)}, nil)
 	}
-	stopped := machine.PartStopped{Why: why}
-	for key, q := range typed.asked {
-		if q.session == s.id {
-			stopped.Keys = append(stopped.Keys, key)
-		}
-	}
-	p.apply(typed, stopped, nil)
 }
 
 // closed takes the agent's word that it has closed a session. Until then the

@@ -3,20 +3,90 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
+
+// Driven is a state with the agent's requests that its keys stand for. Its driver has it
+// to itself whenever it calls, and waits for nothing then.
+type Driven struct {
+	State
+	Askers map[int]*Asker // until the agent has been told
+	Epoch  int            // how many prompts the agent has had, for what is asked now
+	keys   int
+}
+
+// Drive returns the state of a session in which nothing is asked.
+func Drive(s State) Driven { return Driven{State: s, Askers: map[int]*Asker{}} }
+
+// NextKey names a prompt or a request.
+func (d *Driven) NextKey() int {
+	d.keys++
+	return d.keys
+}
+
+// Apply lets something happen. What follows is for the requests, as far as it is theirs,
+// then for perform, which returns what happens next. Words are those of a prompt.
+func (d *Driven) Apply(ev Event, words func(prompt int) typed.Words, perform func(Effect) Event) {
+	for queue := []Event{ev}; len(queue) > 0; queue = queue[1:] {
+		for _, e := range d.Step(queue[0]) {
+			d.request(e, words)
+			if next := perform(e); next != nil {
+				queue = append(queue, next)
+			}
+		}
+	}
+}
+
+// request does what the state calls for with a request.
+func (d *Driven) request(e Effect, words func(prompt int) typed.Words) {
+	switch e := e.(type) {
+	case Post:
+		d.Askers[e.Key].Post()
+	case Admit:
+		if a := d.Askers[e.Key]; a != nil { // one that is over needs none
+			a.admitted <- e.OK
+		}
+	case Hear:
+		a := d.Askers[e.Key]
+		a.Showing.Replied(seen.Prompt)
+		a.heard <- spoken{words(e.Prompt), e.Stale}
+	case Withdraw:
+		d.Askers[e.Key].Cancel(e.Why)
+	case ShowAgain:
+		d.Askers[e.Key].Again()
+	}
+}
+
+// ShownIn are the requests that the editor shows in a session, by their keys.
+func (d *Driven) ShownIn(session string) (keys []int) {
+	for key, a := range d.Askers {
+		if a.Shown == session {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
 
 // Asker is a request of the agent for whoever drives the session: what [State.Step] says
 // of it gets here to the goroutine that asks it.
 type Asker struct {
-	Key int // of its events and effects
+	Key   int    // of its events and effects
+	Shown string // the session in which the editor shows it, which may be a sub-agent's
 	// Ctx ends with the request. Cancel is for [Withdraw].
-	Ctx    context.Context
-	Cancel context.CancelCauseFunc
-	Post   func() // for [Post]: it takes its place at the desk
+	Ctx     context.Context
+	Cancel  context.CancelCauseFunc
+	Post    func()        // for [Post]: it takes its place at the desk
+	Again   func()        // for [ShowAgain]
+	Showing *seen.Showing // that of the question in the conversation
+	GoesOn  bool          // see [RequestReplied]
+	Over    chan struct{} // for the driver to close, when all is done
 
+	in       *Driven
+	epoch    int
 	admitted chan bool   // holds one
 	heard    chan spoken // holds one
 }
@@ -28,22 +98,40 @@ type spoken struct {
 	stale bool
 }
 
-// NewAsker returns one that ends with ctx at the latest.
-func NewAsker(ctx context.Context) Asker {
-	a := Asker{Post: func() {}, admitted: make(chan bool, 1), heard: make(chan spoken, 1)}
+// NewAsker is a request that ends with ctx at the latest. RequestCame follows.
+func (d *Driven) NewAsker(ctx context.Context, shown string) *Asker {
+	a := &Asker{
+		Key: d.NextKey(), Shown: shown, Post: func() {}, Again: func() {}, Over: make(chan struct{}),
+		in: d, epoch: d.Epoch, admitted: make(chan bool, 1), heard: make(chan spoken, 1),
+	}
 	a.Ctx, a.Cancel = context.WithCancelCause(ctx)
+	d.Askers[a.Key] = a
 	return a
 }
 
-// Admit is for the effect of that name; a request that is over needs none. Admitted waits
-// for it, behind an event that asks whether the request may go on.
-func (a *Asker) Admit(e Admit) { a.admitted <- e.OK }
-
-// Admitted is described at [Asker.Admit].
+// Admitted waits for the end of an event that asks whether the request may go on.
 func (a *Asker) Admitted() bool { return <-a.admitted }
 
-// Hear is for the effect of that name, with the words of its prompt.
-func (a *Asker) Hear(e Hear, words typed.Words) { a.heard <- spoken{words, e.Stale} }
+// Gone is why the agent does not wait for the request any more, nil if it does.
+func (a *Asker) Gone() error {
+	if why := context.Cause(a.Ctx); errors.Is(why, ErrWithdrawn) {
+		return why
+	}
+	return nil
+}
+
+// Replied takes the request off the session: the agent has been told.
+func (a *Asker) Replied() Event {
+	a.Cancel(nil)
+	delete(a.in.Askers, a.Key)
+	return RequestReplied{Key: a.Key, GoOn: a.GoesOn}
+}
+
+// Prompts is that of [desk.Item].
+func (a *Asker) Prompts() int { return a.epoch }
+
+// FeedsShowings makes it a [seen.Witness].
+func (a *Asker) FeedsShowings() {}
 
 // Withdrawn is why a request may not go on.
 func Withdrawn(ctx context.Context) error {
@@ -55,9 +143,7 @@ type Parking struct {
 	// Show parks it behind all that was said so far and returns the context of that
 	// showing, and what ends it; no context if it may not be shown.
 	Show func(text string) (view context.Context, hide func())
-	// Anew is called before it is shown once more, Gone with a remark for the user who
-	// need not answer any more.
-	Anew func()
+	// Gone gets a remark for the user who need not answer any more.
 	Gone func(remark string)
 }
 
@@ -65,7 +151,8 @@ type Parking struct {
 // that of [typed.Hearing].
 func (a *Asker) Converse(ctx context.Context, question string, means func(string) bool, p Parking) (string, error) {
 	hearing := typed.Hearing{Means: means}
-	for text := question; ; p.Anew() {
+	a.Showing = seen.Of(ctx)
+	for text := question; ; a.Showing.Anew() {
 		view, hide := p.Show(text)
 		if view == nil {
 			return "", Withdrawn(ctx)

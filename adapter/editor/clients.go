@@ -94,28 +94,42 @@ func Known(info *acp.Implementation, prompt []acp.ContentBlock) (Client, bool) {
 	return clients[i], true
 }
 
-// AskOptions say how a client is asked: by its capabilities, corrected by what is
-// known of it. why names what decided.
-func AskOptions(r acp.InitializeRequest, known Client) (o adapter.Options, why string) {
+// Ask says how a client is asked: by its capabilities, corrected by what is known of it,
+// overridden by the user. why names what decided on the first way.
+func (o Options) Ask(r acp.InitializeRequest, known Client) (_ adapter.Options, why string) {
 	caps := r.ClientCapabilities
 	if known.Editor == "" {
 		known = declares(caps)
 	}
 	declared := caps.Meta["askUserQuestion"]
 	aware := declared != nil && declared != false
-	o = adapter.Options{
-		Forms:   caps.Elicitation != nil && caps.Elicitation.Form != nil,
-		URLs:    takesURLs(r),
-		Aware:   aware,
-		Title:   known.Title,
-		Unseen:  known.Unseen && !aware,
-		Guard:   known.Guard,
-		Appends: known.Appends,
+	how := adapter.Options{
+		Forms:        caps.Elicitation != nil && caps.Elicitation.Form != nil,
+		URLs:         caps.Elicitation != nil && caps.Elicitation.Url != nil,
+		Aware:        aware,
+		Title:        known.Title,
+		Unseen:       known.Unseen && !aware,
+		Guard:        known.Guard || o.Guard,
+		Appends:      known.Appends,
+		First:        o.First,
+		GuardPrompts: !o.TrustPrompts,
+		Now:          o.Now,
+		Desk:         o.Desk,
+		Logger:       o.Logger,
 	}
-	if o.Unseen && !o.Forms {
-		return o, "the table of clients: " + known.Note
+	switch {
+	case o.First != 0:
+		why = "--ask"
+	case how.Unseen && !how.Forms:
+		why = "the table of clients: " + known.Note
+	default:
+		why = "its capabilities"
 	}
-	return o, "its capabilities"
+	if o.Logger != nil {
+		o.Logger.Debug("how questions are asked", "first", firstRung(&how).String(), "why", why,
+			"forms", how.Forms, "aware", aware, "unseen", how.Unseen, "guard", how.Guard)
+	}
+	return how, why
 }
 
 // declares finds what is known of a client by what it says of itself alone.
@@ -128,17 +142,14 @@ func declares(caps acp.ClientCapabilities) Client {
 	return Client{}
 }
 
-func takesURLs(r acp.InitializeRequest) bool {
-	e := r.ClientCapabilities.Elicitation
-	return e != nil && e.Url != nil
-}
-
 // meet learns what the editor says of itself, or what its first prompt tells.
 func (f *front) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
-	known, ok := Known(r.ClientInfo, prompt)
+	known, _ := Known(r.ClientInfo, prompt)
 	known.Meet(f.conn.Peer())
 	f.client.Store(&met{r, known})
-	f.ask.Store(adapter.New(&asked{front: f}, f.askOptions(r, known, ok)))
+	o, _ := f.opts.Ask(r, known)
+	o.Describe, o.Logger = f.describe, f.log
+	f.ask.Store(adapter.New(&asked{front: f}, &o))
 }
 
 // Meet tells a connection what is known of its peer.
@@ -163,23 +174,6 @@ func (f *front) prompted(prompt []acp.ContentBlock) {
 	if m := f.client.Load(); m != nil && m.Tells(prompt) {
 		f.meet(m.InitializeRequest, prompt)
 	}
-}
-
-// askOptions are AskOptions, overridden by the user.
-func (f *front) askOptions(r acp.InitializeRequest, known Client, inTable bool) *adapter.Options {
-	o, why := AskOptions(r, known)
-	o.Guard = o.Guard || f.opts.Guard
-	o.GuardPrompts = !f.opts.TrustPrompts
-	o.Now = f.opts.Now
-	o.Desk = f.opts.Desk
-	o.Describe = f.describe
-	o.Logger = f.log
-	if f.opts.First != 0 {
-		o.First, why = f.opts.First, "--ask"
-	}
-	f.log.Debug("how questions are asked", "first", firstRung(&o).String(), "why", why, "known", inTable,
-		"forms", o.Forms, "aware", o.Aware, "guard", o.Guard)
-	return &o
 }
 
 // describe says of what is posted who asks, where it works, and what was said before.

@@ -38,7 +38,7 @@ func TestWhatAClientDeclaresDecides(t *testing.T) {
 		} {
 			var r acp.InitializeRequest
 			require.NoError(t, json.Unmarshal([]byte(`{"protocolVersion":1,"clientCapabilities":`+caps+`}`), &r))
-			o, _ := AskOptions(r, c)
+			o, _ := Options{}.Ask(r, c)
 			require.Equal(t, want, firstRung(&o), "%s: %s", c.Editor, caps)
 		}
 	}
@@ -51,7 +51,7 @@ func TestKnownByWhatItDeclares(t *testing.T) {
 	} {
 		var r acp.InitializeRequest
 		require.NoError(t, json.Unmarshal([]byte(`{"protocolVersion":1,"clientCapabilities":`+caps+`}`), &r))
-		o, _ := AskOptions(r, Client{})
+		o, _ := Options{}.Ask(r, Client{})
 		require.Equal(t, want, o.Title, caps)
 	}
 }

@@ -116,16 +116,9 @@ func (p *proxy) setClient(params []byte) {
 func (p *proxy) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
 	known, _ := front.Known(r.ClientInfo, prompt)
 	p.client, p.known = r, known
-	o, why := front.AskOptions(r, known)
 	known.Meet(&p.calls.peer)
-	o.Guard = o.Guard || p.opts.Guard
-	o.GuardPrompts = !p.opts.TrustPrompts
-	o.Desk, o.Logger, o.Now = p.opts.Desk, p.log, p.opts.Now
+	o, _ := front.Options{First: p.opts.First, Guard: p.opts.Guard, TrustPrompts: p.opts.TrustPrompts, Now: p.opts.Now, Desk: p.opts.Desk, Logger: p.log}.Ask(r, known)
 	o.Describe = p.told.describe
-	if p.opts.First != 0 {
-		o.First, why = p.opts.First, "--ask"
-	}
-	p.log.Debug("how questions are asked", "why", why, "forms", o.Forms, "unseen", o.Unseen, "guard", o.Guard)
 	p.forms, p.urls = o.Forms && o.First <= adapter.Form, o.URLs
 	p.titlesOnly = o.TitlesOnly()
 	p.asker = adapter.New(&asked{p: p}, &o)

@@ -16,7 +16,7 @@ import (
 // told is what people at a desk are told of the agent and its sessions. Its lock is
 // taken with any other held, and none within it.
 type told struct {
-	mu            sync.Mutex
+	mu            sync.Mutex // only note takes it
 	name, version string
 	dirs          map[string]string
 	words         map[string]*about.Words
@@ -25,28 +25,35 @@ type told struct {
 // maxTold bounds what is remembered of sessions that nobody closes.
 const maxTold = 1000
 
-// agent takes what the agent says of itself.
-func (t *told) agent(info gjson.Result) {
+// note has all of it to itself.
+func (t *told) note(do func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.name, t.version = cmp.Or(info.Get("title").String(), info.Get("name").String()), info.Get("version").String()
+	do()
+}
+
+// agent takes what the agent says of itself.
+func (t *told) agent(info gjson.Result) {
+	t.note(func() {
+		t.name, t.version = cmp.Or(info.Get("title").String(), info.Get("name").String()), info.Get("version").String()
+	})
 }
 
 func (t *told) opened(session, dir string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.dirs == nil || len(t.dirs) > maxTold {
-		t.dirs, t.words = map[string]string{}, map[string]*about.Words{}
-	}
-	t.dirs[session], t.words[session] = dir, &about.Words{}
+	t.note(func() {
+		if t.dirs == nil || len(t.dirs) > maxTold {
+			t.dirs, t.words = map[string]string{}, map[string]*about.Words{}
+		}
+		t.dirs[session], t.words[session] = dir, &about.Words{}
+	})
 }
 
 func (t *told) prompt(session, text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if w := t.words[session]; w != nil && text != "" {
-		w.Prompt(text)
-	}
+	t.note(func() {
+		if w := t.words[session]; w != nil && text != "" {
+			w.Prompt(text)
+		}
+	})
 }
 
 // say notes a piece of what the agent says. Most of what passes is that: it is read only
@@ -57,11 +64,11 @@ func (t *told) say(line []byte) {
 		return
 	}
 	session, text := gjson.GetBytes(line, "params.sessionId").Str, update.Get("content.text").Str
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if w := t.words[session]; w != nil {
-		w.Say(text)
-	}
+	t.note(func() {
+		if w := t.words[session]; w != nil {
+			w.Say(text)
+		}
+	})
 }
 
 // rests tells people elsewhere that the agent is through with what it had to do.
@@ -79,10 +86,10 @@ func (p *proxy) rests(s *session, how machine.Ending) {
 
 // describe says who asks, and where.
 func (t *told) describe(it *desk.Item) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	it.Agent, it.About.Model, it.Dir = t.name, t.version, t.dirs[it.Call.Session]
-	if w := t.words[it.Call.Session]; w != nil {
-		w.Tell(&it.About)
-	}
+	t.note(func() {
+		it.Agent, it.About.Model, it.Dir = t.name, t.version, t.dirs[it.Call.Session]
+		if w := t.words[it.Call.Session]; w != nil {
+			w.Tell(&it.About)
+		}
+	})
 }

@@ -34,7 +34,7 @@ func (c *check) report() string {
 	}
 	fmt.Fprintf(&b, "Client: %s, ACP %d. ", name, client.ProtocolVersion)
 	known, _ := editor.Known(client.ClientInfo, seen.prompt)
-	o, why := editor.AskOptions(client, known)
+	o, why := editor.Options{}.Ask(client, known)
 	fmt.Fprintf(&b, "Forms: %s. Addresses: %s. Knows `_meta.askUserQuestion`: %s.\n\n", yes(o.Forms), yes(o.URLs), yes(o.Aware))
 	b.WriteString("| step | asked by | result | what came back |\n|---|---|---|---|\n")
 	for _, r := range c.results {

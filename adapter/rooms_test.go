@@ -48,7 +48,7 @@ var rooms = []struct {
 
 	// Towards editors. The front knows no agent.
 	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/about", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/session", "internal/typed"}},
-	{"internal/scripted", []string{"adapter", "adapter/desk", "adapter/editor", "internal/conn/...", "internal/typed"}},
+	{"internal/scripted", []string{"adapter", "adapter/desk", "adapter/editor", "internal/conn", "internal/conn/...", "internal/typed"}},
 
 	// Towards agents.
 	{"adapter/askuserquestion", []string{"adapter", "internal/terminal/lineask"}},
@@ -56,7 +56,7 @@ var rooms = []struct {
 	{"adapter/fantasy/askuserquestion", []string{"adapter/askuserquestion"}},
 	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/conn/ndjson", "internal/life"}},
 	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life"}},
-	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/proc", "internal/conn/...", "internal/scripted"}},
+	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/proc", "internal/conn", "internal/conn/...", "internal/scripted"}},
 	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/proc", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/session", "internal/typed"}},
 	{"internal/claude", []string{"internal/proc", "internal/conn/...", "internal/life"}},
 	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/about", "internal/claude", "internal/claude/hook", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/proc", "internal/life", "internal/typed"}},

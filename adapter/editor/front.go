@@ -165,7 +165,7 @@ func (f *front) connection() *conn.Conn {
 func (f *front) session(id string) (s *Session, err error) {
 	f.step(func(sessions map[string]*Session) {
 		if s = sessions[id]; s == nil || s.closing {
-			s, err = nil, NoSession(id)
+			s, err = nil, conn.NoSession(id)
 		}
 	})
 	return s, err
@@ -220,7 +220,7 @@ func (f *front) closes(ctx context.Context, s *Session, method string, params js
 }
 
 func (f *front) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
-	r, err := Decode[acp.PromptRequest](params)
+	r, err := conn.Decode[acp.PromptRequest](params)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (f *front) Notify(_ context.Context, method string, params json.RawMessage)
 		f.log.Debug("notification ignored", "method", method)
 		return
 	}
-	n, err := Decode[acp.CancelNotification](params)
+	n, err := conn.Decode[acp.CancelNotification](params)
 	if err != nil {
 		f.log.Warn("session/cancel with unreadable parameters", "err", err)
 		return
@@ -294,7 +294,7 @@ func (f *front) starting(ctx context.Context, start func(context.Context) error)
 		}
 	})
 	if gone {
-		return Internal(context.Cause(f.ctx).Error())
+		return conn.Internal(context.Cause(f.ctx).Error())
 	}
 	defer f.busy.Done()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -369,7 +369,7 @@ func (f *front) add(s *Session) error {
 	if gone {
 		why := context.Cause(f.ctx)
 		f.end(s, why)
-		return Internal(why.Error())
+		return conn.Internal(why.Error())
 	}
 	return nil
 }
@@ -407,7 +407,7 @@ func (f *front) end(s *Session, why error) {
 func (s *Session) end(why error) {
 	how := session.EndedCancelled
 	if unattended(why) {
-		how = session.Ending{Err: Internal(adapter.Words(why))}
+		how = session.Ending{Err: conn.Internal(adapter.Words(why))}
 		s.apply(session.CloseCame{How: how, Why: why})
 	} else {
 		s.apply(session.CancelCame{Why: why})

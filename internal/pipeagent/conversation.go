@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
@@ -37,7 +38,7 @@ func (c *conversation) run(ctx context.Context, prompt string) error {
 	argv := append(slices.Clone(c.backend.opts.Command), prompt)
 	p, err := proc.Start(proc.Options{Args: argv, Dir: c.dir, Stderr: c.backend.opts.Stderr, EOFGrace: -1})
 	if err != nil {
-		return editor.Internal(fmt.Sprintf("%s could not be started: %s", clean.Line(filepath.Base(argv[0])), err))
+		return conn.Internal(fmt.Sprintf("%s could not be started: %s", clean.Line(filepath.Base(argv[0])), err))
 	}
 	defer p.Stdout.Close()
 	defer p.End(context.Background())
@@ -54,7 +55,7 @@ func (c *conversation) run(ctx context.Context, prompt string) error {
 		return nil
 	}
 	said := strings.Join(p.LastWords(lastLines), " | ")
-	return editor.Internal(strings.TrimSuffix(p.Ending()+": "+said, ": "))
+	return conn.Internal(strings.TrimSuffix(p.Ending()+": "+said, ": "))
 }
 
 // lastLines is how much of what a command said on its standard error is shown

@@ -17,6 +17,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
@@ -65,7 +66,7 @@ func (a *Agent) Open(_ context.Context, o editor.Opening) (editor.Conversation, 
 	if o.Method != acp.AgentMethodSessionNew {
 		return nil, nil, acp.NewMethodNotFound(o.Method)
 	}
-	r, err := editor.Decode[struct{ Cwd string }](o.Params)
+	r, err := conn.Decode[struct{ Cwd string }](o.Params)
 	if err != nil {
 		return nil, nil, err
 	}

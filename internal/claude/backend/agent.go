@@ -145,6 +145,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
@@ -311,7 +312,7 @@ func (a *backend) Request(ctx context.Context, method string, params json.RawMes
 		return handle(params, func(r struct {
 			SessionID string `json:"sessionId"`
 		}) (any, error) {
-			return nil, editor.NoSession(r.SessionID)
+			return nil, conn.NoSession(r.SessionID)
 		})
 	}
 	return nil, acp.NewMethodNotFound(method)
@@ -344,7 +345,7 @@ func (s *conversation) Request(ctx context.Context, method string, params json.R
 
 // handle decodes parameters and calls the method's function.
 func handle[T any](params json.RawMessage, f func(T) (any, error)) (any, error) {
-	request, err := editor.Decode[T](params)
+	request, err := conn.Decode[T](params)
 	if err != nil {
 		return nil, err
 	}

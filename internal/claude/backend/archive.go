@@ -9,8 +9,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // Which sessions a list has, of those that are archived. A client that does not know
@@ -30,7 +30,7 @@ func (a *backend) archive(id acp.SessionId, archived bool, cwd string, env []str
 		return nil, err
 	}
 	if err := transcript.Archive(a.configDir(env), path, archived); err != nil {
-		return nil, editor.Internal("the session was not archived: " + err.Error())
+		return nil, conn.Internal("the session was not archived: " + err.Error())
 	}
 	return object{}, nil
 }
@@ -60,7 +60,7 @@ func (a *backend) listSessions(ctx context.Context, r acp.ListSessionsRequest, p
 		filter = archiveExclude
 	}
 	if !slices.Contains([]string{archiveExclude, archiveInclude, archiveOnly}, filter) {
-		return nil, editor.Invalid("archived: expected exclude, include or only, got %q", filter)
+		return nil, conn.Invalid("archived: expected exclude, include or only, got %q", filter)
 	}
 	notes := a.notes(nil)
 	o.Leave = func(i transcript.Info) bool {
@@ -69,7 +69,7 @@ func (a *backend) listSessions(ctx context.Context, r acp.ListSessionsRequest, p
 	}
 	page, next, err := transcript.List(ctx, o)
 	if err != nil {
-		return nil, editor.Invalid("%s", err)
+		return nil, conn.Invalid("%s", err)
 	}
 	resp := struct {
 		NextCursor *string   `json:"nextCursor,omitempty"`

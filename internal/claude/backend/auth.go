@@ -11,8 +11,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
@@ -77,7 +77,7 @@ const authTime = time.Minute
 // authenticate cannot log in by itself: it checks that somebody did.
 func (a *backend) authenticate(ctx context.Context, r acp.AuthenticateRequest) (any, error) {
 	if !slices.Contains(authMethodIDs, r.MethodId) {
-		return nil, editor.Invalid("unknown authentication method %q: expected one of %s", r.MethodId, strings.Join(authMethodIDs, ", "))
+		return nil, conn.Invalid("unknown authentication method %q: expected one of %s", r.MethodId, strings.Join(authMethodIDs, ", "))
 	}
 	ok, err := a.loggedIn(ctx)
 	switch {
@@ -109,7 +109,7 @@ func (a *backend) logout(ctx context.Context) (any, error) {
 	}
 	if ok {
 		a.authIs(authKnown)
-		return nil, editor.Internal("Claude Code forgot its login, but credentials in the environment, such as ANTHROPIC_API_KEY, still count")
+		return nil, conn.Internal("Claude Code forgot its login, but credentials in the environment, such as ANTHROPIC_API_KEY, still count")
 	}
 	a.authIs(authMissing)
 	return acp.LogoutResponse{}, nil

@@ -8,8 +8,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // The editor knows a session by one id. The CLI takes another one with each /clear, for a
@@ -68,7 +68,7 @@ func (a *backend) find(env []string, session acp.SessionId, cwd string) (path, c
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", "", editor.NotFound("there is no session %q in %s", session, cwd)
+		return "", "", conn.NotFound("there is no session %q in %s", session, cwd)
 	}
-	return "", "", editor.Invalid("%s", err)
+	return "", "", conn.Invalid("%s", err)
 }

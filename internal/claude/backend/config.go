@@ -10,8 +10,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // Ids of the configuration options of a session.
@@ -155,7 +155,7 @@ func (s *conversation) setMode(ctx context.Context, r acp.SetSessionModeRequest)
 // requestOption answers session/set_config_option. The SDK's own type cannot tell
 // its variants apart without a field that clients leave out.
 func (s *conversation) requestOption(ctx context.Context, params json.RawMessage) (any, error) {
-	r, err := editor.Decode[struct {
+	r, err := conn.Decode[struct {
 		ConfigID string          `json:"configId"`
 		Value    json.RawMessage `json:"value"`
 	}](params)
@@ -181,11 +181,11 @@ func (s *conversation) setOption(ctx context.Context, id string, value json.RawM
 		return s.changeUltracode(ctx, on)
 	case modeOption, modelOption, effortOption, agentOption:
 	default:
-		return editor.Invalid("unknown option %q: expected %s", id, strings.Join(s.optionIDs(), ", "))
+		return conn.Invalid("unknown option %q: expected %s", id, strings.Join(s.optionIDs(), ", "))
 	}
 	var word string
 	if err := json.Unmarshal(value, &word); err != nil {
-		return editor.Invalid("option %q: expected one of its values, got %s", id, value)
+		return conn.Invalid("option %q: expected one of its values, got %s", id, value)
 	}
 	switch id {
 	case modelOption:
@@ -224,7 +224,7 @@ func (s *conversation) changeMode(ctx context.Context, mode string) error {
 		names = append(names, string(m.Id))
 	}
 	if !slices.Contains(names, mode) {
-		return editor.Invalid("unknown mode %q: expected %s", mode, strings.Join(names, ", "))
+		return conn.Invalid("unknown mode %q: expected %s", mode, strings.Join(names, ", "))
 	}
 	// Noted first: the CLI's own report of the change is then no news.
 	before := s.swapMode(mode)
@@ -277,7 +277,7 @@ func (s *conversation) changeModel(ctx context.Context, model string) error {
 		for _, m := range info.Models {
 			names = append(names, m.Value)
 		}
-		return editor.Invalid("unknown model %q: expected %s", model, strings.Join(names, ", "))
+		return conn.Invalid("unknown model %q: expected %s", model, strings.Join(names, ", "))
 	}
 	before := s.swapModel(model)
 	proc := s.process()

@@ -6,7 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
@@ -37,7 +37,7 @@ func promptBlocks(content []acp.ContentBlock) ([]block, error) {
 		case c.Image != nil:
 			b, err := imageBlock(c.Image)
 			if err != nil {
-				return nil, editor.Invalid("prompt block %d: %s", i+1, err)
+				return nil, conn.Invalid("prompt block %d: %s", i+1, err)
 			}
 			blocks = append(blocks, b)
 		case c.ResourceLink != nil:
@@ -45,14 +45,14 @@ func promptBlocks(content []acp.ContentBlock) ([]block, error) {
 		case c.Resource != nil:
 			ref, body, err := resourceBlocks(c.Resource.Resource)
 			if err != nil {
-				return nil, editor.Invalid("prompt block %d: %s", i+1, err)
+				return nil, conn.Invalid("prompt block %d: %s", i+1, err)
 			}
 			blocks = append(blocks, ref)
 			embedded = append(embedded, body...)
 		case c.Audio != nil:
-			return nil, editor.Invalid("prompt block %d: Claude Code takes no audio; send text or images", i+1)
+			return nil, conn.Invalid("prompt block %d: Claude Code takes no audio; send text or images", i+1)
 		default:
-			return nil, editor.Invalid("prompt block %d: expected text, an image, a resource link or a resource", i+1)
+			return nil, conn.Invalid("prompt block %d: expected text, an image, a resource link or a resource", i+1)
 		}
 	}
 	return append(blocks, embedded...), nil

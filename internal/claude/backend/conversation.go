@@ -217,7 +217,7 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 		return err
 	}
 	if what := s.asksNothing; what != "" && !s.agent.mayBypass() {
-		return editor.Invalid("_meta.claudeCode.options.%s lets Claude Code act without asking, which the arguments of acp-bridge do not allow", what)
+		return conn.Invalid("_meta.claudeCode.options.%s lets Claude Code act without asking, which the arguments of acp-bridge do not allow", what)
 	}
 	flags, private, err := s.flags(s.agent.provider.Load())
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
@@ -26,7 +26,7 @@ func processError(err error) *acp.RequestError {
 	}
 	var exit *claude.ExitError
 	if errors.As(err, &exit) {
-		return editor.Internal(exit.Error())
+		return conn.Internal(exit.Error())
 	}
-	return editor.Internal(err.Error())
+	return conn.Internal(err.Error())
 }

@@ -9,7 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // Whatever an editor sends as a prompt is one that Claude Code can read, or an
@@ -25,7 +25,7 @@ func FuzzPrompt(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, params []byte) {
-		r, err := editor.Decode[acp.PromptRequest](params)
+		r, err := conn.Decode[acp.PromptRequest](params)
 		if err != nil {
 			var re *acp.RequestError
 			require.ErrorAs(t, err, &re)
@@ -59,7 +59,7 @@ func FuzzSetup(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, params []byte) {
-		r, err := editor.Decode[acp.NewSessionRequest](params)
+		r, err := conn.Decode[acp.NewSessionRequest](params)
 		var u setup
 		if err == nil {
 			u, err = newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, len(params)%2 == 0, slog.New(slog.DiscardHandler))

@@ -103,7 +103,7 @@ func (a *backend) deleteSession(id acp.SessionId, cwd string, env []string) (any
 	for _, cli := range notes.cliIDs(string(id)) { // what was cleared, too
 		if path, err := transcript.Find(dir, cli, cwd); err == nil {
 			if err := transcript.Delete(dir, path); err != nil {
-				return nil, editor.Internal("the session was not deleted: " + err.Error())
+				return nil, conn.Internal("the session was not deleted: " + err.Error())
 			}
 		}
 		notes.remove(cli, sessionNote)

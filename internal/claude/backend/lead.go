@@ -8,8 +8,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // agentOption is the id of the option that says which agent leads the conversation.
@@ -84,10 +84,10 @@ func (s *conversation) changeAgent(ctx context.Context, name string) error {
 	}
 	current, late := s.currentLead(before), s.prompted.Load() || s.forkOf != ""
 	if len(names) == 1 {
-		return editor.Invalid("there is no agent to choose from")
+		return conn.Invalid("there is no agent to choose from")
 	}
 	if !slices.Contains(names, name) && name != current {
-		return editor.Invalid("unknown agent %q: expected %s", name, strings.Join(names, ", "))
+		return conn.Invalid("unknown agent %q: expected %s", name, strings.Join(names, ", "))
 	}
 	if name == ownLead {
 		name = ""
@@ -96,7 +96,7 @@ func (s *conversation) changeAgent(ctx context.Context, name string) error {
 		return nil
 	}
 	if late { // the CLI would say yes, and go on as before
-		return editor.Invalid("the agent can only be changed before the first prompt: start a new session for it")
+		return conn.Invalid("the agent can only be changed before the first prompt: start a new session for it")
 	}
 	err := s.change(ctx, "the agent", map[string]any{"agent": orNil(name)}, func(c *choices) { c.lead = &name }, func(c *choices) { c.lead = before.lead })
 	if err != nil {

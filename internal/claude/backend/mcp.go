@@ -6,8 +6,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // setup is what an editor says about a session when it opens one.
@@ -21,11 +21,11 @@ type setup struct {
 // check refuses what cannot work, before anything is started.
 func (u setup) check() error {
 	if !filepath.IsAbs(u.cwd) {
-		return editor.Invalid("cwd must be an absolute path, got %q", u.cwd)
+		return conn.Invalid("cwd must be an absolute path, got %q", u.cwd)
 	}
 	for _, dir := range u.dirs {
 		if !filepath.IsAbs(dir) {
-			return editor.Invalid("additional directories must be absolute paths, got %q", dir)
+			return conn.Invalid("additional directories must be absolute paths, got %q", dir)
 		}
 	}
 	_, err := u.mcpConfig()
@@ -64,10 +64,10 @@ func (u setup) mcpConfig() ([]byte, error) {
 		case s.Sse != nil:
 			name, server = s.Sse.Name, mcpServer{Type: "sse", URL: s.Sse.Url, Headers: headers(s.Sse.Headers)}
 		default:
-			return nil, editor.Invalid("MCP server %d: expected one on stdio, http or sse", i+1)
+			return nil, conn.Invalid("MCP server %d: expected one on stdio, http or sse", i+1)
 		}
 		if _, twice := all[name]; twice || name == "" {
-			return nil, editor.Invalid("MCP server %d: its name %q is empty or used twice", i+1, name)
+			return nil, conn.Invalid("MCP server %d: its name %q is empty or used twice", i+1, name)
 		}
 		all[name] = server
 	}

@@ -14,7 +14,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // extras are what an editor may say in the _meta of a request that opens a
@@ -79,22 +79,22 @@ func newSetup(cwd string, dirs []string, mcp []acp.McpServer, meta map[string]an
 	}
 	raw, err := json.Marshal(meta)
 	if err != nil {
-		return u, editor.Invalid("_meta: %s", err)
+		return u, conn.Invalid("_meta: %s", err)
 	}
 	m := gjson.ParseBytes(raw)
 	if v := m.Get("systemPrompt"); v.Type != gjson.Null && !setSystemPrompt(&u, v) {
-		return u, editor.Invalid("_meta.systemPrompt: expected %s", metaOptions["systemPrompt"].takes)
+		return u, conn.Invalid("_meta.systemPrompt: expected %s", metaOptions["systemPrompt"].takes)
 	}
 	if v := m.Get("additionalRoots"); len(dirs) == 0 && v.Type != gjson.Null && !setDirs(&u, v) {
-		return u, editor.Invalid("_meta.additionalRoots: expected %s", metaOptions["additionalDirectories"].takes)
+		return u, conn.Invalid("_meta.additionalRoots: expected %s", metaOptions["additionalDirectories"].takes)
 	}
 	for _, path := range []string{"claudeCode", "claudeCode.options"} {
 		if v := m.Get(path); v.Type != gjson.Null && !v.IsObject() {
-			return u, editor.Invalid("_meta.%s: expected an object", path)
+			return u, conn.Invalid("_meta.%s: expected an object", path)
 		}
 	}
 	if v := m.Get("disableBuiltInTools"); v.Type != gjson.Null && !v.IsBool() {
-		return u, editor.Invalid("_meta.disableBuiltInTools: expected true or false")
+		return u, conn.Invalid("_meta.disableBuiltInTools: expected true or false")
 	}
 	options := m.Get("claudeCode.options").Map()
 	if _, given := options["tools"]; !given && m.Get("disableBuiltInTools").Bool() {
@@ -108,7 +108,7 @@ func newSetup(cwd string, dirs []string, mcp []acp.McpServer, meta map[string]an
 			log.Debug("an option of the editor has no place in Claude Code's command line", "option", name)
 		case v.Type == gjson.Null:
 		case !o.set(&u, v):
-			return u, editor.Invalid("_meta.claudeCode.options.%s: expected %s", name, o.takes)
+			return u, conn.Invalid("_meta.claudeCode.options.%s: expected %s", name, o.takes)
 		case !trusted && o.raises != nil && o.raises(v):
 			u.args, u.left = u.args[:args], append(u.left, name)
 		}

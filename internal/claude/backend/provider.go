@@ -8,7 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // Providers: an editor names another address that speaks for the model, a draft of
@@ -66,7 +66,7 @@ func (p *provider) settings(given json.RawMessage) (json.RawMessage, error) {
 	all := object{}
 	if given != nil {
 		if err := json.Unmarshal(given, &all); err != nil {
-			return nil, editor.Invalid("settings: expected an object: %s", err)
+			return nil, conn.Invalid("settings: expected an object: %s", err)
 		}
 	}
 	env, _ := all["env"].(object)
@@ -81,7 +81,7 @@ func (p *provider) settings(given json.RawMessage) (json.RawMessage, error) {
 // providers answers what is asked about them.
 func (a *backend) providers(method string, params json.RawMessage) (any, error) {
 	if !a.trusts() {
-		return nil, editor.Invalid("%s: where Claude Code finds its model is the user's to say; an editor may with --trust-editor", method)
+		return nil, conn.Invalid("%s: where Claude Code finds its model is the user's to say; an editor may with --trust-editor", method)
 	}
 	id := gjson.GetBytes(params, "providerId").String()
 	switch {
@@ -93,7 +93,7 @@ func (a *backend) providers(method string, params json.RawMessage) (any, error) 
 		}
 		return object{}, nil
 	case id != mainProvider:
-		return nil, editor.Invalid("unknown provider %q: expected %s", id, mainProvider)
+		return nil, conn.Invalid("unknown provider %q: expected %s", id, mainProvider)
 	}
 	p, err := readProvider(gjson.ParseBytes(params))
 	if err != nil {
@@ -131,16 +131,16 @@ func bare(address string) string {
 
 func readProvider(r gjson.Result) (*provider, error) {
 	if api := r.Get("apiType").String(); api != anthropicAPI {
-		return nil, editor.Invalid("apiType: expected anthropic, got %q", api)
+		return nil, conn.Invalid("apiType: expected anthropic, got %q", api)
 	}
 	p := &provider{url: r.Get("baseUrl").String()}
 	if u, err := url.Parse(p.url); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, editor.Invalid("baseUrl: expected an address that begins with http:// or https://")
+		return nil, conn.Invalid("baseUrl: expected an address that begins with http:// or https://")
 	}
 	var lines []string
 	for name, value := range r.Get("headers").Map() {
 		if value.Type != gjson.String || name == "" || strings.ContainsAny(name, "\r\n:\x00") || strings.ContainsAny(value.Str, "\r\n\x00") {
-			return nil, editor.Invalid("headers: expected texts of one line")
+			return nil, conn.Invalid("headers: expected texts of one line")
 		}
 		lines = append(lines, name+": "+value.Str)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // resultEnd says how prompts end that were not cancelled.
@@ -23,7 +24,7 @@ func (s *conversation) resultEnd(m claude.Message) editor.TurnEnd {
 	case s.badLogin:
 		return editor.TurnEnd{Err: authRequired(resultText(m) + "\n" + loginHelp)}
 	case m.Get("is_error").Bool() || m.Subtype != "success":
-		return editor.TurnEnd{Err: editor.Internal(resultText(m))}
+		return editor.TurnEnd{Err: conn.Internal(resultText(m))}
 	}
 	return reason(acp.StopReasonEndTurn)
 }

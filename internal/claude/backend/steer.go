@@ -3,8 +3,8 @@ package backend
 import (
 	"slices"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // A prompt that comes while a turn runs goes to the CLI at once. At the next
@@ -43,6 +43,6 @@ func (p *pump) promptChanged(m claude.Message) {
 	case "cancelled", "discarded":
 		p.s.out.PromptBack(id, nil)
 	case "refused":
-		p.s.out.PromptBack(id, editor.Internal("Claude Code refused the prompt"))
+		p.s.out.PromptBack(id, conn.Internal("Claude Code refused the prompt"))
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // Ids of the options that depend on the model.
@@ -182,17 +182,17 @@ func toggled(id string, value json.RawMessage) (bool, error) {
 	case `false`, `"off"`:
 		return false, nil
 	}
-	return false, editor.Invalid("option %q: expected on or off, got %s", id, value)
+	return false, conn.Invalid("option %q: expected on or off, got %s", id, value)
 }
 
 func (s *conversation) changeEffort(ctx context.Context, level string) error {
 	before := s.chosen.Load()
 	levels := before.currentModel(s.info.Load()).Efforts
 	if len(levels) == 0 {
-		return editor.Invalid("the current model has no levels of effort")
+		return conn.Invalid("the current model has no levels of effort")
 	}
 	if level != defaultEffort && !slices.Contains(levels, level) {
-		return editor.Invalid("unknown effort %q: expected %s or %s", level, defaultEffort, strings.Join(levels, ", "))
+		return conn.Invalid("unknown effort %q: expected %s or %s", level, defaultEffort, strings.Join(levels, ", "))
 	}
 	set := map[string]any{"effortLevel": level}
 	if level == defaultEffort {
@@ -211,7 +211,7 @@ func (s *conversation) changeEffort(ctx context.Context, level string) error {
 func (s *conversation) changeFast(ctx context.Context, on bool) error {
 	before := s.chosen.Load()
 	if !before.currentModel(s.info.Load()).Fast {
-		return editor.Invalid("the current model has no fast mode")
+		return conn.Invalid("the current model has no fast mode")
 	}
 	return s.change(ctx, "fast mode", map[string]any{"fastMode": on},
 		func(c *choices) { c.fast, c.fastPicked = on, true },
@@ -221,7 +221,7 @@ func (s *conversation) changeFast(ctx context.Context, on bool) error {
 func (s *conversation) changeUltracode(ctx context.Context, on bool) error {
 	before := s.chosen.Load()
 	if !before.settings.UltracodeOffered {
-		return editor.Invalid("ultracode is not offered with the current model")
+		return conn.Invalid("ultracode is not offered with the current model")
 	}
 	return s.change(ctx, "ultracode", map[string]any{"ultracode": on},
 		func(c *choices) { c.ultracode = &on }, func(c *choices) { c.ultracode = before.ultracode })

@@ -8,11 +8,11 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // What is not in the stable protocol yet. A client that declares a draft is told of
@@ -68,13 +68,13 @@ func draftPrompt(params json.RawMessage, meta map[string]any) (map[string]any, e
 	var words []string
 	for _, b := range said.Get("content").Array() {
 		if b.Get("type").Str != "text" || b.Get("text").Type != gjson.String {
-			return nil, editor.Invalid("systemPrompt.content: expected texts")
+			return nil, conn.Invalid("systemPrompt.content: expected texts")
 		}
 		words = append(words, b.Get("text").Str)
 	}
 	text := strings.Join(words, "\n\n")
 	if strings.TrimSpace(text) == "" {
-		return nil, editor.Invalid("systemPrompt.content: expected a text, got none")
+		return nil, conn.Invalid("systemPrompt.content: expected a text, got none")
 	}
 	added := object{}
 	switch mode := said.Get("mode").Str; mode {
@@ -83,7 +83,7 @@ func draftPrompt(params json.RawMessage, meta map[string]any) (map[string]any, e
 	case "override":
 		added["systemPrompt"] = text
 	default:
-		return nil, editor.Invalid("systemPrompt.mode: expected append or override, got %q", mode)
+		return nil, conn.Invalid("systemPrompt.mode: expected append or override, got %q", mode)
 	}
 	return merged(added, meta), nil
 }
@@ -102,7 +102,7 @@ const maxTitle = 200
 func titleOf(params json.RawMessage) (string, error) {
 	title := clean.Truncate(clean.Line(gjson.GetBytes(params, "title").String()), maxTitle)
 	if title == "" {
-		return "", editor.Invalid("title: expected a text, got none")
+		return "", conn.Invalid("title: expected a text, got none")
 	}
 	return title, nil
 }
@@ -114,7 +114,7 @@ func (a *backend) setTitle(id acp.SessionId, title string) (any, error) {
 		return nil, err
 	}
 	if err := transcript.SetTitle(path, cli, title); err != nil {
-		return nil, editor.Internal("the title was not kept: " + err.Error())
+		return nil, conn.Internal("the title was not kept: " + err.Error())
 	}
 	return object{"title": title}, nil
 }
@@ -128,10 +128,10 @@ func (s *conversation) setTitle(ctx context.Context, title string) (any, error) 
 	}
 	path, err := transcript.Find(s.agent.configDir(s.env), s.cliID(), s.cwd)
 	if err != nil {
-		return nil, editor.Invalid("a session gets its title with its first prompt")
+		return nil, conn.Invalid("a session gets its title with its first prompt")
 	}
 	if err := transcript.SetTitle(path, s.cliID(), title); err != nil {
-		return nil, editor.Internal("the title was not kept: " + err.Error())
+		return nil, conn.Internal("the title was not kept: " + err.Error())
 	}
 	return object{"title": title}, nil
 }
@@ -161,7 +161,7 @@ func (p *painter) showPlan(t display.Tool, within string) {
 // setupOf reads what a request that opens a session says about it, and which one is opened if
 // it is there. All four have the members of this one.
 func (a *backend) setupOf(params json.RawMessage) (u setup, id acp.SessionId, err error) {
-	r, err := editor.Decode[acp.ResumeSessionRequest](params)
+	r, err := conn.Decode[acp.ResumeSessionRequest](params)
 	if err != nil {
 		return u, "", err
 	}

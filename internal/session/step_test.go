@@ -226,3 +226,26 @@ func TestStepCancel(t *testing.T) {
 		{"closed while it starts", happened(crashed, prompts(1)), CloseCame{EndedCancelled, errClosed}, "stopStart, finish 1 cancelled", closed},
 	})
 }
+
+// Two prompts go to an agent at once and it gets neither: both are told.
+func TestAllThatFollowsAtOnceHappens(t *testing.T) {
+	d, failed := Drive(New()), errors.New("too long")
+	ended := map[int]error{}
+	perform := func(e Effect) Event {
+		switch e := e.(type) {
+		case Send:
+			if e.Key > 1 {
+				return SendFailed{Key: e.Key, How: Ending{Err: failed}}
+			}
+		case Finish:
+			ended[e.Key] = e.How.Err
+		case WrapUp:
+			return TurnWrapped{}
+		}
+		return nil
+	}
+	for _, ev := range []Event{PromptCame{Key: 1}, PromptCame{Key: 2}, PromptCame{Key: 3}, TurnBegan{Steers: true}, TurnEnded{All: true, How: EndedTurn}} {
+		d.Apply(ev, nil, perform)
+	}
+	require.Equal(t, map[int]error{1: nil, 2: failed, 3: failed}, ended)
+}

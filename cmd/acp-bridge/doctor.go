@@ -23,6 +23,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
+	"github.com/acp-bridge/acp-bridge/internal/scripted"
 )
 
 // finding is one thing that the doctor looked at.
@@ -316,7 +317,7 @@ func printClients(s streams, asJSON bool) error {
 		rows = append(rows, row)
 	}
 	if asJSON {
-		return printJSON(s, map[string]any{"clients": rows, "editors": editor.Editors()})
+		return printJSON(s, map[string]any{"clients": rows, "editors": scripted.Editors()})
 	}
 	printSeen(s)
 	fmt.Fprintln(s.out, "\nWhat acp-bridge knows about editors, by name:")
@@ -344,7 +345,7 @@ func printSeen(s streams) {
 	columns := []column{20, 17, 10, 12, 13}
 	fmt.Fprint(s.out, row(columns, "EDITOR", "QUESTIONS COME AS", "SEVERAL", "OWN WORDS", "DISMISS"))
 	var notes []string
-	for _, e := range editor.Editors() {
+	for _, e := range scripted.Editors() {
 		name := e.Editor
 		if e.Note != "" {
 			notes = append(notes, e.Editor+": "+e.Note+".")

@@ -1,6 +1,6 @@
 // Package scripted is a backend whose turns are a function. Scripts are played with it to
 // the editor: they need no model and no network. The demo is one, the check of a client
-// another.
+// another. What such runs, and sources, have shown of editors is listed here, too.
 package scripted
 
 import (

@@ -11,14 +11,14 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	editorpkg "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	editors "github.com/acp-bridge/acp-bridge/internal/scripted"
 )
 
 // row is one client: what it says of itself, what it shows, what it sends. The
-// rows are those of editor.Editors; what they do was seen or read, see clients.go.
+// rows are those of scripted.Editors; what they do was seen or read, see clients.go.
 type row struct {
 	name string
 	info string // clientInfo.name; none is sent if it is empty
@@ -169,7 +169,7 @@ func TestPicksAndWordsInOneText(t *testing.T) {
 // that is not there.
 func TestTableNamesTheRuns(t *testing.T) {
 	var named, have []string
-	for _, e := range editorpkg.Editors() {
+	for _, e := range editors.Editors() {
 		require.NotEmpty(t, e.Runs, e.Editor)
 		named = append(named, e.Runs...)
 	}

@@ -116,6 +116,7 @@ func TestFormStaysUsableAfterABadValue(t *testing.T) {
 		require.JSONEq(t, accepts(`"size":"`+want+`"`), string(reply))
 	}
 	require.Equal(t, []string{"form f", "form f", "form f", "button f", "form f", "form f", "button f", "button f"}, client.asked)
+	require.Equal(t, "The answer does not fit: \"size\" is required: expected one of the options.\n\n"+client.messages[0], client.messages[1])
 }
 
 // Code can answer a form, too, with answers that fit.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -234,7 +235,7 @@ func (a *Adapter) askFitting(e *entry, q int) (convert.Answer, convert.Outcome) 
 			return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "No answer fitted: expected " + cmp.Or(e.form, new(ask.FormCall)).Expects(q)}
 		}
 		call.Questions = slices.Clone(e.call.Questions)
-		call.Questions[q].Text = ask.Remark(err.Error(), call.Questions[q].Text)
+		call.Questions[q].Text = remarked(err.Error(), call.Questions[q].Text)
 	}
 }
 
@@ -340,7 +341,7 @@ func (a *Adapter) askText(e *entry, q int, asking *ask.Asking) convert.Outcome {
 func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.Outcome {
 	e.asking(q, Conversation)
 	talker := a.client.(Talker)
-	text := ask.Behind(e.call, asking.Message())
+	text := e.call.SubAgent.Behind(asking.Message())
 	means := func(text string) bool {
 		said := asking.Reads(text)
 		return said.Cancel || said.Unclear != "" || len(said.Picks) > 0
@@ -396,7 +397,7 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 			if !errors.Is(err, convert.ErrBadAnswer) {
 				break
 			}
-			request.Message = ask.Remark(err.Error(), e.form.Request().Message)
+			request.Message = remarked(err.Error(), e.form.Request().Message)
 		}
 	}
 	return o, err
@@ -448,4 +449,10 @@ func (a *Adapter) announcement(e *entry, q int, again bool) acp.SessionUpdate {
 		update.ToolCall.Content = nil // the request has it
 	}
 	return update
+}
+
+// remarked puts what is wrong with an answer before the question that is asked
+// again.
+func remarked(wrong, text string) string {
+	return strings.ToUpper(wrong[:1]) + wrong[1:] + ".\n\n" + text
 }

@@ -21,10 +21,11 @@ import (
 // scripted is a client with forms, buttons and a conversation. Each takes its
 // replies from a list; what was asked is kept.
 type scripted struct {
-	forms   []any // string: the reply; error
-	buttons []any // string: the id; error
-	words   []any // string: the reply; error
-	asked   []string
+	forms    []any // string: the reply; error
+	buttons  []any // string: the id; error
+	words    []any // string: the reply; error
+	asked    []string
+	messages []string // of forms
 }
 
 func next(list *[]any) (string, error) {
@@ -49,7 +50,8 @@ func (s *scripted) RequestPermission(_ context.Context, r acp.RequestPermissionR
 }
 
 func (s *scripted) CreateElicitation(_ context.Context, request any) (json.RawMessage, error) {
-	s.asked = append(s.asked, "form "+request.(ask.FormRequest).ToolCallID)
+	form := request.(ask.FormRequest)
+	s.asked, s.messages = append(s.asked, "form "+form.ToolCallID), append(s.messages, form.Message)
 	reply, err := next(&s.forms)
 	return json.RawMessage(reply), err
 }

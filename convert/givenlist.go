@@ -134,11 +134,15 @@ func Words(c Call, data []byte) []string {
 }
 
 // AnswersOf takes the answers to a call's questions out of an object by question
-// text that may have those to others, too. It returns them as an array for
+// text that may have those to others, too: for a call without any it says what is wrong
+// with the object. It returns them as an array for
 // [ReadAnswers].
 func AnswersOf(c Call, object []byte) ([]byte, error) {
 	v, err := byText(object)
 	if err != nil {
+		return nil, err
+	}
+	if err := answeredOnce(v); err != nil {
 		return nil, err
 	}
 	given, err := answersByText(c, v, true)
@@ -148,10 +152,8 @@ func AnswersOf(c Call, object []byte) ([]byte, error) {
 	return slices.Concat([]byte("["), bytes.Join(given, []byte(",")), []byte("]")), nil
 }
 
-// CheckAnswers says what is wrong with an object by question text, whatever the
-// call.
-func CheckAnswers(object []byte) error {
-	v, err := byText(object)
+// answeredOnce says which question an object by question text answers twice.
+func answeredOnce(v gjson.Result) (err error) {
 	seen := map[string]bool{}
 	v.ForEach(func(k, _ gjson.Result) bool {
 		if seen[k.Str] {

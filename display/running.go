@@ -9,17 +9,19 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// MaxRunning is about the most bytes shown of a command that still runs. It is
+// maxRunning is about the most bytes shown of a command that still runs. It is
 // shown again each time there is more.
-const MaxRunning = 5_000
+const maxRunning = 5_000
 
 // Running is content for a command that still runs: the end of what it has
-// written. tail is the last of it, before the number of bytes in front of that.
-func Running(tail string, before int64) []acp.ToolCallContent {
+// written, which is size bytes. Read returns a piece of that.
+func Running(size int64, read func(from, to int64) string) []acp.ToolCallContent {
+	before := max(0, size-2*maxRunning)
+	tail := read(before, size)
 	text := strings.TrimRight(clean.Block(tail[:clean.Whole(tail)]), " \t\n")
 	start := 0
-	if before > 0 || len(text) > MaxRunning {
-		start = boundary(text, max(0, len(text)-MaxRunning), false)
+	if before > 0 || len(text) > maxRunning {
+		start = boundary(text, max(0, len(text)-maxRunning), false)
 	}
 	if gone := before + int64(start); gone > 0 && start < len(text) {
 		text = LeftOut(gone) + text[start:]
@@ -41,8 +43,8 @@ func InBackground(task, status string) []acp.ToolCallContent {
 	return prose("Ran in the background as " + clean.Line(task) + ": " + clean.Line(status) + ".")
 }
 
-// Shell reports whether a tool runs commands.
-func Shell(name string) bool { return name == "Bash" || name == "PowerShell" }
+// Shell reports whether the tool runs commands.
+func (t Tool) Shell() bool { return t.Name == "Bash" || t.Name == "PowerShell" }
 
 // Console is the end of a command for a client that shows it in a terminal.
 type Console struct {
@@ -56,9 +58,9 @@ type Console struct {
 	Notes []acp.ToolCallContent
 }
 
-// ToolConsole reads the result of a command. It reports false for a result that
+// Console reads the result of a command. It reports false for a result that
 // is not what a command wrote: a refusal, or an image.
-func ToolConsole(t Tool, r Result, cwd string) (Console, bool) {
+func (t Tool) Console(r Result, cwd string) (Console, bool) {
 	c := end(t, r, cwd)
 	if r.IsError {
 		return failedConsole(withoutLastReminders(c.text()))
@@ -97,7 +99,7 @@ func failedConsole(text string) (Console, bool) {
 
 // Unseen is the command of a call whose title does not show it to the letter,
 // because it is long or has several lines.
-func Unseen(t Tool) string {
+func (t Tool) Unseen() string {
 	command := strings.TrimSpace(clean.Visible(readInput(t.Input).str("command")))
 	if line := commandTitle(title("", command)); line == command || line == prompt+command {
 		return ""

@@ -13,22 +13,20 @@ import (
 func TestRunning(t *testing.T) {
 	lines := strings.Repeat("a line of output\n", 400) // 6,800 bytes
 	for name, tc := range map[string]struct {
-		tail   string
-		before int64
-		want   string
+		output, want string
 	}{
-		"nothing":                      {"", 0, ""},
-		"blank":                        {"\n\n", 0, ""},
-		"all of it":                    {"one\ntwo\n", 0, "```console\none\ntwo\n```"},
-		"an unfinished character":      {"one\xc3", 0, "```console\none\n```"},
-		"an unfinished sequence":       {"one\x1b]0;ti", 0, "```console\none\n```"},
-		"controls":                     {"\x1b[31mone\x1b[2J\x07", 0, "```console\none\n```"},
-		"a fence":                      {"```\n", 0, "````console\n```\n````"},
-		"the end":                      {lines + "last", 0, "```console\n… 1.8 kB left out …\n" + strings.Repeat("a line of output\n", 293) + "last\n```"},
-		"a cut line after what is not": {"half\nlast", 1_000_000, "```console\n… 1.0 MB left out …\nlast\n```"},
+		"nothing":                      {"", ""},
+		"blank":                        {"\n\n", ""},
+		"all of it":                    {"one\ntwo\n", "```console\none\ntwo\n```"},
+		"an unfinished character":      {"one\xc3", "```console\none\n```"},
+		"an unfinished sequence":       {"one\x1b]0;ti", "```console\none\n```"},
+		"controls":                     {"\x1b[31mone\x1b[2J\x07", "```console\none\n```"},
+		"a fence":                      {"```\n", "````console\n```\n````"},
+		"the end":                      {lines + "last", "```console\n… 1.8 kB left out …\n" + strings.Repeat("a line of output\n", 293) + "last\n```"},
+		"a cut line after what is not": {strings.Repeat("\x1b[0m", 250_000) + "half\nlast", "```console\n… 990.0 kB left out …\nlast\n```"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			content := display.Running(tc.tail, tc.before)
+			content := display.Running(int64(len(tc.output)), func(from, to int64) string { return tc.output[from:to] })
 			if tc.want == "" {
 				require.Empty(t, content)
 				return
@@ -61,7 +59,7 @@ func TestToolConsole(t *testing.T) {
 		"in background":  {`"text"`, `{"stdout":"","stderr":"","backgroundTaskId":"b1"}`, false, display.Console{Task: "b1"}, "Running in the background as b1.", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := display.ToolConsole(tool, display.Result{Content: json.RawMessage(tc.content), Structured: json.RawMessage(tc.structured), IsError: tc.failed}, "/")
+			got, ok := tool.Console(display.Result{Content: json.RawMessage(tc.content), Structured: json.RawMessage(tc.structured), IsError: tc.failed}, "/")
 			require.Equal(t, tc.ok, ok)
 			if tc.notes != "" {
 				require.Equal(t, tc.notes, got.Notes[0].Content.Content.Text.Text)

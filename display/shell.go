@@ -18,7 +18,7 @@ const prompt = "$ "
 func shellInfo(t Tool, in input, _ string) Info {
 	line := commandTitle(title("", strings.TrimSpace(clean.Visible(in.str("command")))))
 	content := prose(in.str("description", "command_description"))
-	if command := Unseen(t); command != "" {
+	if command := t.Unseen(); command != "" {
 		lang := "sh"
 		if t.Name == "PowerShell" {
 			lang = "powershell"

@@ -116,7 +116,7 @@ func (a *answerFlags) list(s streams) (*answerList, error) {
 	if json.Unmarshal(data, &object) != nil || object == nil {
 		return nil, usagef("%s: expected a JSON array with one answer per question, or an object keyed by question text", a.name())
 	}
-	if err := convert.CheckAnswers(data); err != nil {
+	if _, err := convert.AnswersOf(convert.Call{}, data); err != nil {
 		return nil, usagef("%s: %w", a.name(), err)
 	}
 	l.byText = data

@@ -134,7 +134,7 @@ func TestAgentFormIsPassedOn(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, kimiForm, string(sent))
 
-	request.Message = ask.Remark("that does not fit", request.Message)
+	request.Message = "That does not fit.\n\n" + request.Message
 	sent, err = json.Marshal(request)
 	require.NoError(t, err)
 	require.JSONEq(t, strings.Replace(kimiForm, `"message":"`, `"message":"That does not fit.\n\n`, 1), string(sent))

@@ -87,7 +87,7 @@ func Form(c convert.Call) FormRequest {
 		Mode:            "form",
 		SessionID:       c.Session,
 		ToolCallID:      c.ID,
-		Message:         Behind(c, message),
+		Message:         c.SubAgent.Behind(message),
 		RequestedSchema: FormSchema{Type: "object", Properties: fields},
 	}
 	if c.SubAgent.Parent != "" {

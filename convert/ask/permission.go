@@ -130,7 +130,7 @@ type rawInput struct {
 // title is the title of question q, one line without control characters.
 func title(c convert.Call, q int, style TitleStyle) string {
 	header := heading(c, q)
-	who := Whose(c)
+	who := c.SubAgent.Whose()
 	if who != "" {
 		who = " (" + who + ")"
 	}
@@ -144,7 +144,7 @@ func title(c convert.Call, q int, style TitleStyle) string {
 // and before it what else has to be known.
 func longTitle(c convert.Call, q int, round string) string {
 	var marks []string
-	if who := Whose(c); who != "" {
+	if who := c.SubAgent.Whose(); who != "" {
 		marks = append(marks, who)
 	}
 	if n := len(c.Questions); n > 1 && c.Server == "" {

@@ -159,12 +159,6 @@ func (t *formField) offerWhole(q *convert.Question) {
 	}
 }
 
-// Remark puts what is wrong with an answer before the question that is asked
-// again.
-func Remark(wrong, text string) string {
-	return strings.ToUpper(wrong[:1]) + wrong[1:] + ".\n\n" + text
-}
-
 // Request is the request for a client that has what the form needs.
 func (f FormCall) Request() FormRequest {
 	r := f.request

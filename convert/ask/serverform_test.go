@@ -115,17 +115,16 @@ func TestServerFormRead(t *testing.T) {
 	}
 }
 
-// A form that comes again says who asks: its first words are not a title of the
-// server's.
-func TestServerFormRemark(t *testing.T) {
+// What does not fit is said in words, of the field by its title.
+func TestServerFormSaysWhatDoesNotFit(t *testing.T) {
 	f := formCall(t, fields(`"n":{"type":"integer","title":"\u00e9tat","maximum":1},"s":{"type":"string"}`, "s"))
 	for content, want := range map[string]string{
-		`{"n":2,"s":""}`: `The answer does not fit for "état": expected a whole number at most 1`,
-		`{"n":1}`:        `The answer does not fit: "s" is required: expected a text`,
+		`{"n":2,"s":""}`: `the answer does not fit for "état": expected a whole number at most 1`,
+		`{"n":1}`:        `the answer does not fit: "s" is required: expected a text`,
 	} {
 		_, _, err := f.Read(json.RawMessage(`{"action":"accept","content":` + content + `}`))
 		require.ErrorIs(t, err, convert.ErrBadAnswer)
-		require.Equal(t, want+".\n\nWho?", ask.Remark(err.Error(), "Who?"))
+		require.EqualError(t, err, want)
 	}
 }
 

@@ -33,7 +33,7 @@ func (u Updates) AnnounceAll() acp.SessionUpdate {
 	if read.Usable(c.Input) {
 		raw = c.Input
 	}
-	return announce(c, c.ID, title(c, 0, TitleHeader), raw, Behind(c, strings.Join(texts, "\n\n")))
+	return announce(c, c.ID, title(c, 0, TitleHeader), raw, c.SubAgent.Behind(strings.Join(texts, "\n\n")))
 }
 
 func announce(c convert.Call, id, title string, raw any, text string) acp.SessionUpdate {

@@ -8,36 +8,11 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// maxTask bounds what a title says of a sub-agent's work.
-const maxTask = 40
-
-// Whose names the sub-agent that asks, for people: `sub-agent "explore"`. It is
-// empty where the agent itself asks.
-func Whose(c convert.Call) string {
-	if c.SubAgent == (convert.SubAgent{}) {
-		return ""
-	}
-	task := clean.Truncate(clean.Line(c.SubAgent.Task), maxTask)
-	if clean.Blank(task) {
-		return "sub-agent"
-	}
-	return `sub-agent "` + task + `"`
-}
-
-// Behind puts a text behind a sentence that says which sub-agent asks, if one
-// does.
-func Behind(c convert.Call, text string) string {
-	if who := Whose(c); who != "" {
-		return "The " + who + " asks:\n\n" + text
-	}
-	return text
-}
-
 // shownText is the text of question q as the tool call shows it: with its place
 // among the others, and with the previews of its options, which few clients show
 // otherwise.
 func shownText(c convert.Call, q int) string {
-	text := Behind(c, clean.Block(c.Questions[q].Text))
+	text := c.SubAgent.Behind(clean.Block(c.Questions[q].Text))
 	if place := placeOf(c, q); place != "" {
 		text += "\n\n" + place
 	}

@@ -163,10 +163,10 @@ func Encode(r Request, reply Reply) Result {
 	return find(r.Dialect).encode(r.document, r.Call, reply)
 }
 
-// Fits reports answers for which the result of a request has no place, such as a
+// Fits reports answers for which the result of the request has no place, such as a
 // form's required field that was left out: the agent would get an error in place of
 // them. The error is in words for whoever gave them.
-func Fits(r Request, answers []convert.Answer) error {
+func (r Request) Fits(answers []convert.Answer) error {
 	o := convert.Outcome{Status: convert.Answered, Answers: answers}
 	d := find(r.Dialect)
 	if f, ok := d.(interface {

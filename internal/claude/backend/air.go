@@ -37,7 +37,7 @@ func (p *painter) toolForAIR(t display.Tool, meta object) object {
 	}
 	in := gjson.ParseBytes(t.Input)
 	switch {
-	case display.Shell(t.Name) && in.Get("description").String() != "":
+	case t.Shell() && in.Get("description").String() != "":
 		return forAIR(meta, "commandTitle", in.Get("description").String())
 	case launches(t.Name):
 		return forAIR(meta, "subagent", true)

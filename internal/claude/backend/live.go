@@ -44,7 +44,7 @@ func (p *painter) follow(m claude.Message) {
 	task := m.Get("task_id").Str
 	id := m.Get("tool_use_id").Str
 	c := p.calls[id]
-	if p.output == nil || c == nil || !c.drawn || !display.Shell(c.tool.Name) || p.followed[task] != nil || len(p.followed) >= maxFollowed {
+	if p.output == nil || c == nil || !c.drawn || !c.tool.Shell() || p.followed[task] != nil || len(p.followed) >= maxFollowed {
 		return
 	}
 	file, err := p.output(task, m.Get("session_id").Str)
@@ -87,8 +87,7 @@ func (f *follower) content() ([]acp.ToolCallContent, bool) {
 		return nil, false
 	}
 	f.size = info.Size()
-	before := max(0, f.size-2*display.MaxRunning)
-	content := display.Running(f.read(before, f.size), before)
+	content := display.Running(f.size, f.read)
 	if len(content) == 0 || content[0].Content.Content.Text.Text == f.sent {
 		return nil, false
 	}

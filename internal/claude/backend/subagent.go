@@ -5,7 +5,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 )
 
@@ -54,7 +53,7 @@ func (p *painter) asker(t claude.ToolRequest) convert.SubAgent {
 
 // markSubAgent says in a permission request which sub-agent asks.
 func markSubAgent(r *acp.RequestPermissionRequest, tool string, a convert.SubAgent) {
-	who := ask.Whose(convert.Call{SubAgent: a})
+	who := a.Whose()
 	if who == "" {
 		return
 	}

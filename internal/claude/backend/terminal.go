@@ -33,7 +33,7 @@ func terminalKey(capabilities acp.ClientCapabilities) string {
 // before there is output: it would take the place of the command, which people
 // read before they allow it.
 func (p *painter) announce(id string, c *toolCall, meta map[string]any) map[string]any {
-	if !display.Shell(c.tool.Name) {
+	if !c.tool.Shell() {
 		return meta
 	}
 	c.terminal = p.client.terminal
@@ -49,7 +49,7 @@ func (p *painter) print(id string, c *toolCall, data string, status *acp.ToolCal
 	switch c.printed++; c.printed {
 	case 1:
 		update.Content = []acp.ToolCallContent{acp.ToolTerminalRef(id)}
-		if command := display.Unseen(c.tool); command != "" {
+		if command := c.tool.Unseen(); command != "" {
 			data = "$ " + command + "\n" + data
 		}
 	case 2:
@@ -85,7 +85,7 @@ func (p *painter) finishTerminal(id string, c *toolCall, result display.Result, 
 	update := acp.SessionToolCallUpdate{
 		ToolCallId: acp.ToolCallId(id), Title: &c.title, Status: &shown.Status, RawOutput: rawJSON(result.Content),
 	}
-	console, ok := display.ToolConsole(c.tool, result, p.cwd)
+	console, ok := c.tool.Console(result, p.cwd)
 	if f != nil {
 		f.print(f.chunk(console.Task == ""))
 	}

@@ -15,7 +15,6 @@ import (
 	"unicode"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/look"
@@ -134,8 +133,8 @@ func cardOf(r *hub.Record, now time.Time, whole bool) card {
 	switch {
 	case r.Call.Server != "":
 		c.For = "MCP server " + clean.Line(r.Call.Server)
-	case ask.Whose(r.Call) != "":
-		c.For = clean.Line(ask.Whose(r.Call))
+	case r.Call.SubAgent.Whose() != "":
+		c.For = clean.Line(r.Call.SubAgent.Whose())
 	}
 	if r.Kind == "form" {
 		c.Mark, c.Verb = "form", "has a form for you"

@@ -77,7 +77,7 @@ func fits(rec *hub.Record, answers []convert.Answer) error {
 	}
 	req, err := dialect.Decode(rec.Document, rec.Dialect)
 	if err == nil {
-		err = dialect.Fits(req, answers)
+		err = req.Fits(answers)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", convert.ErrBadAnswer, err)

@@ -27,10 +27,7 @@ func TestQuestionOfAClosedSession(t *testing.T) {
 					settled <- e.Outcome
 				}
 			})()
-			p := start(t, Options{Desk: d})
-			p.initialize(noForms)
-			p.prompt("p1", "go")
-			p.agent.next()
+			p := prompted(t, Options{Desk: d})
 			p.agent.send(oneLine(grokAsks))
 			request := p.editor.until("session/request_permission")
 			p.editor.send(`{"jsonrpc":"2.0","id":"end","method":"` + method + `","params":{"sessionId":"s1"}}`)
@@ -85,10 +82,7 @@ func TestSubAgentsQuestions(t *testing.T) {
 	const shown = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t9","title":"Ask","_meta":{"claudeCode":{"parentToolUseId":"task"}}}}}`
 	const form = `{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"sessionId":"s1","toolCallId":"t9","mode":"form","message":"Which?","requestedSchema":{"type":"object","properties":{"question_0":{"type":"string","oneOf":[{"const":"a","title":"a"},{"const":"b","title":"b"}]}}}}}`
 	for refuse, what := range map[bool]string{true: "not available to sub-agents", false: ""} {
-		p := start(t, Options{RefuseSubAgents: refuse})
-		p.initialize(noForms)
-		p.prompt("p1", "go")
-		p.agent.next()
+		p := prompted(t, Options{RefuseSubAgents: refuse})
 		p.agent.send(shown, form)
 		if !refuse {
 			p.editor.until("session/request_permission")

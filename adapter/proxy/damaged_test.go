@@ -11,10 +11,7 @@ import (
 // An answer of the editor's to a question that it was not asked goes nowhere,
 // however its id is written.
 func TestForgedAnswer(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
-	p.agent.send(oneLine(grokAsks))
-	request := p.editor.until("session/request_permission")
+	p, request := dialog(t, Options{})
 	for _, id := range []string{"0", "0.0", "0e1", "-0"} {
 		p.editor.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":"accepted","answers":{"Which database?":["PostgreSQL"]}}}`)
 	}
@@ -25,8 +22,7 @@ func TestForgedAnswer(t *testing.T) {
 // A broken answer is no answer: the question is asked in another way.
 func TestBrokenAnswer(t *testing.T) {
 	t.Parallel()
-	p := start(t, Options{})
-	p.initialize(withForms)
+	p := initialized(t, Options{}, withForms)
 	p.agent.send(oneLine(grokAsks))
 	form := p.editor.until("elicitation/create")
 	p.editor.send(`{"jsonrpc":"2.0","id":` + form.Get("id").Raw + `,"result":{"action":"accept","content":{"question_0":"PostgreSQL"}`)
@@ -58,8 +54,7 @@ func TestBrokenLines(t *testing.T) {
 // The agent's turn failed while its question stood in the conversation. What the
 // user writes then may be the answer: it is no new task.
 func TestTurnFailsWhileParked(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(`{}`)
+	p := initialized(t, Options{}, `{}`)
 	p.prompt("p1", "begin")
 	p.agent.until("session/prompt")
 	p.agent.send(oneLine(grokAsks))
@@ -85,8 +80,7 @@ func TestRule2TwoMeanings(t *testing.T) {
 		"an error beside it":   `"error":{"code":1,"message":"m"},"result":{"outcome":{"outcome":"selected","optionId":"PostgreSQL"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, Options{})
-			p.initialize(noForms)
+			p := initialized(t, Options{}, noForms)
 			p.agent.send(`{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"path":"/x"}}`)
 			require.Equal(t, "3", p.editor.next().Get("id").Raw)
 			p.editor.send(`{"jsonrpc":"2.0","id":3,` + members + `}`)

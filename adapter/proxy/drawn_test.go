@@ -24,8 +24,7 @@ const (
 // what the model wrote nor what it was told, and never a tool call without a name.
 func TestAQuestionIsDrawnOnce(t *testing.T) {
 	for _, capabilities := range []string{noForms, withForms} {
-		p := start(t, Options{Agent: profileNamed("kimi")})
-		p.initialize(capabilities)
+		p := initialized(t, Options{Agent: profileNamed("kimi")}, capabilities)
 		for _, line := range []string{kimiShows, kimiWrites, kimiWrote, kimiAsks} {
 			p.agent.send(line)
 		}
@@ -66,8 +65,7 @@ func TestAQuestionIsDrawnOnce(t *testing.T) {
 
 // Other tool calls are as the agent shows them, and a question that fails says so.
 func TestWhatIsNoQuestionIsDrawnAsItIs(t *testing.T) {
-	p := start(t, Options{Agent: profileNamed("kimi")})
-	p.initialize(noForms)
+	p := initialized(t, Options{Agent: profileNamed("kimi")}, noForms)
 	for _, line := range []string{kimiRuns, kimiHasRun, kimiSays} {
 		p.agent.send(line)
 		require.Equal(t, line, p.editor.next().Raw)

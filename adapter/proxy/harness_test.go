@@ -163,6 +163,28 @@ func (p *proxied) initialize(capabilities string) {
 	require.Equal(p, "init", p.editor.next().Get("id").Str)
 }
 
+// initialized is start with an editor that has said what it can do.
+func initialized(t *testing.T, o Options, capabilities string) *proxied {
+	p := start(t, o)
+	p.initialize(capabilities)
+	return p
+}
+
+// prompted is initialized, and a prompt runs.
+func prompted(t *testing.T, o Options) *proxied {
+	p := initialized(t, o, noForms)
+	p.prompt("p1", "go")
+	require.Equal(t, "p1", p.agent.next().Get("id").Str)
+	return p
+}
+
+// dialog is initialized, and the editor shows a question with buttons.
+func dialog(t *testing.T, o Options) (*proxied, gjson.Result) {
+	p := initialized(t, o, noForms)
+	p.agent.send(oneLine(grokAsks))
+	return p, p.editor.until("session/request_permission")
+}
+
 const (
 	noForms   = `{}`
 	withForms = `{"elicitation":{"form":{}}}`

@@ -84,8 +84,7 @@ func TestRule8OwnToolIsAllowed(t *testing.T) {
 
 // A model that waits on with its ticket may do so, if there is such a ticket.
 func TestRule8OnlyATicketThatWaits(t *testing.T) {
-	p := start(t, Options{Agent: shortLimit(profileNamed("droid"))})
-	p.initialize(noForms)
+	p := initialized(t, Options{Agent: shortLimit(profileNamed("droid"))}, noForms)
 	a := p.open(t, "s1")
 	ticket := ticketIn(t, await(t, a.use(nil)))
 	a.editor.until("session/request_permission")
@@ -146,8 +145,7 @@ func TestRule8LookAlikesAreForTheUser(t *testing.T) {
 		require.Equal(t, line, a.editor.next().Raw)
 	})
 	t.Run("a server of the editor's own with our name", func(t *testing.T) {
-		p := start(t, Options{Agent: profileNamed("gemini")})
-		p.initialize(noForms)
+		p := initialized(t, Options{Agent: profileNamed("gemini")}, noForms)
 		p.editor.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/x","mcpServers":[{"type":"http","name":"acp-bridge","url":"http://x/"},{"type":"http","name":"acp-bridge-2","url":"http://x/"}]}}`)
 		require.Equal(t, "acp-bridge-3", p.agent.next().Get("params.mcpServers.2.name").Str)
 	})
@@ -229,8 +227,7 @@ func TestTwoCallsOfTheTool(t *testing.T) {
 // Rule 4: what waits with a ticket ends with its turn. An answer that was not
 // fetched is no answer to the same words in a later one.
 func TestRule4TicketsOfAnEarlierTurn(t *testing.T) {
-	p := start(t, Options{Agent: shortLimit(profileNamed("goose"))})
-	p.initialize(noForms)
+	p := initialized(t, Options{Agent: shortLimit(profileNamed("goose"))}, noForms)
 	a := p.open(t, "s1")
 	turn := func(id string) gjson.Result {
 		a.editor.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"go"}]}}`)

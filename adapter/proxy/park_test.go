@@ -18,11 +18,29 @@ import (
 // inConversation is an editor that is asked in the conversation, with a prompt
 // that runs.
 func inConversation(t *testing.T) *proxied {
-	p := start(t, Options{First: adapter.Conversation})
-	p.initialize(noForms)
-	p.prompt("p1", "go")
-	require.Equal(t, "p1", p.agent.next().Get("id").Str)
+	return prompted(t, Options{First: adapter.Conversation})
+}
+
+// parked is inConversation with a question that waits for the next prompt.
+func parked(t *testing.T) *proxied {
+	p := inConversation(t)
+	p.agent.send(oneLine(grokAsks))
+	require.Equal(t, "p1", p.editor.reply().Get("id").Str)
 	return p
+}
+
+// answers has a prompt answer the question.
+func (p *proxied) answers(id, text, want string) {
+	p.Helper()
+	p.prompt(id, text)
+	require.Equal(p, want, p.agent.next().Get(`result.answers.Which database\?.0`).Str)
+}
+
+// ends has the agent end a prompt, as which the editor sees the end of another.
+func (p *proxied) ends(id, reason, at string) {
+	p.Helper()
+	p.agent.send(`{"jsonrpc":"2.0","id":"` + id + `","result":{"stopReason":"` + reason + `"}}`)
+	require.Equal(p, at, p.editor.reply().Get("id").Str)
 }
 
 func (p *proxied) prompt(id, text string) {
@@ -74,28 +92,23 @@ func TestPark(t *testing.T) {
 
 	p.prompt("p3", "more")
 	require.Equal(t, "p3", p.agent.next().Get("id").Str, "an ordinary prompt again")
-	p.agent.send(`{"jsonrpc":"2.0","id":"p3","result":{"stopReason":"end_turn"}}`)
-	require.Equal(t, "p3", p.editor.reply().Get("id").Str)
+	p.ends("p3", "end_turn", "p3")
 }
 
 // A question that comes while no prompt runs is answered by the next, which ends
 // with it.
 func TestParkWithoutTurn(t *testing.T) {
-	p := start(t, Options{First: adapter.Conversation})
-	p.initialize(noForms)
+	p := initialized(t, Options{First: adapter.Conversation}, noForms)
 	p.agent.send(oneLine(grokAsks))
 	require.Contains(t, p.editor.said(), "Which database?")
-	p.prompt("p1", "sqlite")
-	require.Equal(t, "SQLite", p.agent.next().Get(`result.answers.Which database\?.0`).Str)
+	p.answers("p1", "sqlite", "SQLite")
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`, p.editor.reply().Raw)
 }
 
 // A cancel ends a parked question; the next prompt is ordinary, and goes to the
 // agent when that has ended the turn.
 func TestParkCancelled(t *testing.T) {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	require.Equal(t, "p1", p.editor.reply().Get("id").Str)
+	p := parked(t)
 	p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
 	p.prompt("p2", "2")
 	require.Equal(t, "session/cancel", p.agent.next().Get("method").Str)
@@ -103,33 +116,25 @@ func TestParkCancelled(t *testing.T) {
 	require.True(t, p.agent.quiet(), "the cancelled turn has not ended")
 	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"cancelled"}}`)
 	require.Equal(t, "p2", p.agent.next().Get("id").Str)
-	p.agent.send(`{"jsonrpc":"2.0","id":"p2","result":{"stopReason":"end_turn"}}`)
-	require.Equal(t, "p2", p.editor.reply().Get("id").Str, "the end of the cancelled turn ends no prompt")
+	p.ends("p2", "end_turn", "p2") // the end of the cancelled turn ends no prompt
 }
 
 // The word cancel dismisses the question.
 func TestParkDismissed(t *testing.T) {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.reply()
+	p := parked(t)
 	p.prompt("p2", "cancel")
 	require.Equal(t, "cancelled", p.agent.next().Get("result.outcome").Str)
-	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
-	require.Equal(t, "p2", p.editor.reply().Get("id").Str)
+	p.ends("p1", "end_turn", "p2")
 }
 
 // Words that are unclear show the question again, in the prompt that they were.
 func TestParkAgain(t *testing.T) {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.reply()
+	p := parked(t)
 	p.prompt("p2", "1,2")
 	require.Contains(t, p.editor.said(), "Which database?")
 	require.Equal(t, "p2", p.editor.reply().Get("id").Str)
-	p.prompt("p3", "1")
-	require.Equal(t, "PostgreSQL", p.agent.next().Get(`result.answers.Which database\?.0`).Str)
-	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
-	require.Equal(t, "p3", p.editor.reply().Get("id").Str)
+	p.answers("p3", "1", "PostgreSQL")
+	p.ends("p1", "end_turn", "p3")
 }
 
 // The agent takes a parked question back: the user is told, and the next prompt
@@ -139,8 +144,7 @@ func TestParkWithdrawn(t *testing.T) {
 	p.prompt("p2", "2")
 	p.agent.send(chunk("on"), `{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
 	require.Equal(t, "p2", p.agent.next().Get("id").Str)
-	p.agent.send(`{"jsonrpc":"2.0","id":"p2","result":{"stopReason":"end_turn"}}`)
-	require.Equal(t, "p2", p.editor.reply().Get("id").Str)
+	p.ends("p2", "end_turn", "p2")
 }
 
 // A turn that fails behind such a question fails the prompt that waits for it,
@@ -168,9 +172,7 @@ func TestParkWithdrawnCancelled(t *testing.T) {
 // parkWithdrawn has a question in the conversation that the agent took back; its
 // turn goes on.
 func parkWithdrawn(t *testing.T) *proxied {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.reply()
+	p := parked(t)
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
 	require.Contains(t, p.editor.said(), "withdrawn")
 	require.EqualValues(t, ndjson.Cancelled, p.agent.next().Get("error.code").Int())
@@ -180,9 +182,7 @@ func parkWithdrawn(t *testing.T) *proxied {
 // Words for a question that the agent took back answer no other one: that is shown
 // again, alone, and the next words are its answer.
 func TestParkAfterWithdrawn(t *testing.T) {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.reply()
+	p := parked(t)
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
 	require.EqualValues(t, ndjson.Cancelled, p.agent.next().Get("error.code").Int())
 	require.Contains(t, p.editor.said(), "withdrawn")
@@ -201,18 +201,14 @@ func TestParkAfterWithdrawn(t *testing.T) {
 
 // A prompt that comes while the editor shows a question takes its place.
 func TestSupersede(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
-	p.prompt("p1", "go")
-	p.agent.next()
+	p := prompted(t, Options{})
 	p.agent.send(oneLine(grokAsks))
 	request := p.editor.until("session/request_permission")
 	p.prompt("p2", "something else")
 	require.Equal(t, "session/cancel", p.agent.next().Get("method").Str)
 	require.Equal(t, "cancelled", p.agent.next().Get("result.outcome").Str)
 	require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
-	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"cancelled"}}`)
-	require.Equal(t, "p1", p.editor.reply().Get("id").Str)
+	p.ends("p1", "cancelled", "p1")
 	require.Equal(t, "p2", p.agent.next().Get("id").Str)
 }
 
@@ -220,9 +216,7 @@ func TestSupersede(t *testing.T) {
 // sessions of the agent go on, and nothing is lost.
 func TestHeld(t *testing.T) {
 	t.Parallel()
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.reply()
+	p := parked(t)
 	big := strings.Repeat("x", 1<<20)
 	for i := range 7 {
 		p.agent.send(chunk(strconv.Itoa(i) + big))
@@ -243,17 +237,13 @@ func TestHeld(t *testing.T) {
 }
 
 func TestParkedWhenTheAgentDies(t *testing.T) {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.reply()
+	p := parked(t)
 	require.NoError(t, p.agent.w.Close())
 	require.ErrorIs(t, <-p.ended, errAgentGone)
 }
 
 func TestParkedWhenTheEditorGoes(t *testing.T) {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.reply()
+	p := parked(t)
 	p.cancel(context.Canceled)
 	require.ErrorIs(t, <-p.ended, context.Canceled)
 }
@@ -269,10 +259,7 @@ func TestParkWithdrawnByAFailure(t *testing.T) {
 				<-gate // the agent does not know yet
 			}
 		})()
-		p := start(t, Options{First: adapter.Conversation, Desk: d})
-		p.initialize(noForms)
-		p.prompt("p1", "go")
-		p.agent.next()
+		p := prompted(t, Options{First: adapter.Conversation, Desk: d})
 		p.agent.send(oneLine(grokAsks))
 		require.Equal(t, "p1", p.editor.reply().Get("id").Str)
 		p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
@@ -298,10 +285,7 @@ func TestPromptsBehindAQuestion(t *testing.T) {
 				<-gate
 			}
 		})()
-		p := start(t, Options{Desk: d})
-		p.initialize(noForms)
-		p.agent.send(oneLine(grokAsks))
-		p.editor.until("session/request_permission")
+		p, _ := dialog(t, Options{Desk: d})
 		p.prompt("p1", "one")
 		synctest.Wait()
 		p.prompt("p2", "two")
@@ -342,14 +326,12 @@ func testParkOneAtATimeWithSubAgents(t *testing.T) {
 	require.Equal(t, "p2", p.editor.reply().Get("id").Str)
 	p.prompt("p3", "PostgreSQL")
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":"sub","result":{"action":"accept","content":{"a":"PostgreSQL"}}}`, p.agent.next().Raw)
-	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
-	require.Equal(t, "p3", p.editor.reply().Get("id").Str)
+	p.ends("p1", "end_turn", "p3")
 }
 
 // A prompt that answers a sub-agent's question while no turn runs ends with it.
 func TestParkOfASubAgentWithoutTurn(t *testing.T) {
-	p := start(t, Options{First: adapter.Conversation})
-	p.initialize(noForms)
+	p := initialized(t, Options{First: adapter.Conversation}, noForms)
 	p.agent.send(subAgentOf, asksInS2("Delete which?"))
 	require.Contains(t, p.editor.said(), "Delete which?")
 	p.prompt("p1", "1")
@@ -367,10 +349,7 @@ func TestSubAgentsQuestionsEndWithTheSession(t *testing.T) {
 			"close":  `{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s1"}}`,
 			"delete": `{"jsonrpc":"2.0","id":"c","method":"session/delete","params":{"sessionId":"s1"}}`,
 		} {
-			p := start(t, Options{First: rung})
-			p.initialize(noForms)
-			p.prompt("p1", "go")
-			p.agent.next()
+			p := prompted(t, Options{First: rung})
 			p.agent.send(subAgentOf, asksInS2("Delete which?"))
 			if rung == adapter.Conversation {
 				require.Equal(t, "p1", p.editor.reply().Get("id").Str)
@@ -396,8 +375,7 @@ func TestParkWrapped(t *testing.T) {
 		}
 		return `{"jsonrpc":"2.0","id":"` + id + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[` + blocks + `]}}`
 	}
-	p := start(t, Options{First: adapter.Conversation})
-	p.initialize(noForms)
+	p := initialized(t, Options{First: adapter.Conversation}, noForms)
 	p.editor.send(wrapped("p1", "1", "hi two", "case"))
 	require.Equal(t, "p1", p.agent.next().Get("id").Str)
 	p.agent.send(oneLine(grokAsks))
@@ -413,9 +391,7 @@ func TestParkWrapped(t *testing.T) {
 
 // Behind the proxy, too, what goose puts behind a pick spoils it not.
 func TestParkWithContext(t *testing.T) {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.reply()
+	p := parked(t)
 	p.prompt("p2", `2"},{"type":"text","text":"<turn-context>\n<current-time>now</current-time>\n</turn-context>`)
 	require.Equal(t, "SQLite", p.agent.next().Get(`result.answers.Which database\?.0`).Str)
 }

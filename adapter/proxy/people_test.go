@@ -190,8 +190,7 @@ func play(t *testing.T, r *rand.Rand, tickets bool) {
 	if tickets {
 		profile.ToolLimit = 10 * time.Millisecond // it may be answered meanwhile, or not
 	}
-	p := start(t, Options{Agent: profile})
-	p.initialize(noForms)
+	p := initialized(t, Options{Agent: profile}, noForms)
 	sessions := []string{"s1", "s2", "s3"}
 	agents := map[string]*toolAgent{}
 	for _, s := range sessions {

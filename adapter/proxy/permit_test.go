@@ -167,8 +167,7 @@ func TestPermitWithACondition(t *testing.T) {
 			`{"outcome":{"outcome":"selected","optionId":"always","_meta":{"customText":"only if git is clean"}}}`,
 			`{"outcome":{"outcome":"selected","optionId":"once"},"_meta":{"notes":" only if git is clean "}}`,
 		} {
-			p := start(t, o)
-			p.initialize(noForms)
+			p := initialized(t, o, noForms)
 			p.agent.send(mayRun)
 			first := p.editor.until("session/request_permission")
 			p.editor.result(first, words)
@@ -183,8 +182,7 @@ func TestPermitWithACondition(t *testing.T) {
 		}
 	}
 	// An editor that sends words with every yes gives no permission.
-	p := start(t, Options{})
-	p.initialize(noForms)
+	p := initialized(t, Options{}, noForms)
 	p.agent.send(mayRun)
 	for range maxConditions {
 		p.editor.result(p.editor.until("session/request_permission"), `{"outcome":{"outcome":"selected","optionId":"once","_meta":{"notes":"quickly"}}}`)
@@ -240,8 +238,7 @@ func TestPermitWithdrawn(t *testing.T) {
 			p.agent.until("session/close")
 		},
 		"the turn ends": func(p *permitted) {
-			p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
-			require.Equal(p, "p1", p.editor.reply().Get("id").Str)
+			p.ends("p1", "end_turn", "p1")
 		},
 		"the tool call ends": func(p *permitted) {
 			p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"failed"}}}`)
@@ -421,8 +418,7 @@ func TestPermitNotElsewhere(t *testing.T) {
 func TestManyPermissionsAreOpen(t *testing.T) {
 	t.Parallel()
 	for _, d := range []*desk.Desk{nil, {}} {
-		p := start(t, Options{Desk: d})
-		p.initialize(noForms)
+		p := initialized(t, Options{Desk: d}, noForms)
 		ask := func(id int) {
 			line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t%d","title":"Run"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}`, id, id)
 			p.agent.send(line)

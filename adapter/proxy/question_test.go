@@ -51,10 +51,7 @@ func oneLine(s string) string {
 func selected(id string) string { return `{"outcome":{"outcome":"selected","optionId":"` + id + `"}}` }
 
 func TestVendorQuestion(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
-	p.agent.send(oneLine(grokAsks))
-	request := p.editor.until("session/request_permission")
+	p, request := dialog(t, Options{})
 	require.Equal(t, "s1", request.Get("params.sessionId").Str)
 	require.Equal(t, "c1", request.Get("params.toolCall.toolCallId").Str)
 	require.Equal(t, gjson.String, request.Get("id").Type, "the agent counts its own requests")
@@ -67,8 +64,7 @@ func TestVendorQuestion(t *testing.T) {
 func TestDismissedBesideAnother(t *testing.T) {
 	other := strings.NewReplacer(`"id":0`, `"id":1`, `"c1"`, `"c2"`, "Which database?", "Which cache?").Replace(oneLine(grokAsks))
 	for _, ends := range []string{"dismissed", "turn cancelled"} {
-		p := start(t, Options{})
-		p.initialize(noForms)
+		p := initialized(t, Options{}, noForms)
 		p.editor.send(`{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`)
 		p.agent.until("session/prompt")
 		p.agent.send(oneLine(grokAsks), other)
@@ -95,8 +91,7 @@ func TestDismissedBesideAnother(t *testing.T) {
 
 // Where the agent has shown its tool call, the question is that tool call.
 func TestQuestionIsTheAgentsToolCall(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
+	p := initialized(t, Options{}, noForms)
 	p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"c1","title":"ask_user_question"}}}`, oneLine(grokAsks))
 	require.Equal(t, "tool_call", p.editor.until("session/update").Get("params.update.sessionUpdate").Str)
 	shown := p.editor.until("session/update").Get("params.update")
@@ -107,8 +102,7 @@ func TestQuestionIsTheAgentsToolCall(t *testing.T) {
 }
 
 func TestQuestionAsForm(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(withForms)
+	p := initialized(t, Options{}, withForms)
 	p.agent.send(oneLine(grokAsks))
 	form := p.editor.until("elicitation/create")
 	p.editor.result(form, `{"action":"accept","content":{"question_0_custom":"DuckDB"}}`)
@@ -117,8 +111,7 @@ func TestQuestionAsForm(t *testing.T) {
 
 // A question that cannot be asked is a failure, never the user's choice.
 func TestQuestionFails(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
+	p := initialized(t, Options{}, noForms)
 	p.agent.send(oneLine(grokAsks))
 	p.editor.result(p.editor.until("session/request_permission"), selected("Oracle"))
 	require.Contains(t, p.editor.said(), "Which database?", "the next way")
@@ -128,8 +121,7 @@ func TestQuestionFails(t *testing.T) {
 }
 
 func TestUnreadableQuestion(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
+	p := initialized(t, Options{}, noForms)
 	p.agent.send(`{"jsonrpc":"2.0","id":"x","method":"_x.ai/ask_user_question","params":{"questions":[]}}`)
 	require.EqualValues(t, ndjson.InvalidParams, p.agent.next().Get("error.code").Int())
 }
@@ -143,8 +135,7 @@ func TestNotInitialized(t *testing.T) {
 const kimiAsks = `{"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{"sessionId":"s1","toolCallId":"0:c1","mode":"form","message":"Which database?","requestedSchema":{"type":"object","properties":{"q0":{"type":"string","title":"Database","oneOf":[{"const":"PostgreSQL","title":"PostgreSQL"},{"const":"SQLite","title":"SQLite"}]}},"required":["q0"]},"_meta":{"kept":true}}}`
 
 func TestFormInEditorWithForms(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(withForms)
+	p := initialized(t, Options{}, withForms)
 	p.agent.send(kimiAsks)
 	form := p.editor.until("elicitation/create")
 	require.Equal(t, gjson.Get(kimiAsks, "params").Raw, form.Get("params").Raw, "as it came")
@@ -153,8 +144,7 @@ func TestFormInEditorWithForms(t *testing.T) {
 }
 
 func TestFormInEditorWithoutForms(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
+	p := initialized(t, Options{}, noForms)
 	p.agent.send(kimiAsks)
 	request := p.editor.until("session/request_permission")
 	require.Contains(t, request.Get("params.toolCall.content").Raw, "Which database?")
@@ -164,8 +154,7 @@ func TestFormInEditorWithoutForms(t *testing.T) {
 }
 
 func TestFormDismissed(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
+	p := initialized(t, Options{}, noForms)
 	p.agent.send(kimiAsks)
 	p.editor.result(p.editor.until("session/request_permission"), `{"outcome":{"outcome":"cancelled"}}`)
 	require.JSONEq(t, `{"action":"cancel"}`, p.agent.next().Get("result").Raw)
@@ -173,8 +162,7 @@ func TestFormDismissed(t *testing.T) {
 
 // Grok says how a server's form ended in a member of its own.
 func TestGrokServerForm(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
+	p := initialized(t, Options{}, noForms)
 	p.agent.send(`{"jsonrpc":"2.0","id":4,"method":"_x.ai/mcp/elicit","params":{"sessionId":"s1","toolCallId":"c","serverName":"tickets","message":"Which one?","mode":"form","requestedSchema":{"type":"object","properties":{"n":{"type":"boolean","title":"Urgent"}},"required":["n"]}}}`)
 	request := p.editor.until("session/request_permission")
 	require.Contains(t, request.Get("params.toolCall.content").Raw, "tickets", "it says who asks")
@@ -185,15 +173,13 @@ func TestGrokServerForm(t *testing.T) {
 func TestChoices(t *testing.T) {
 	asks := `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"optionId":"answer-0","name":"PostgreSQL","kind":"allow_once"},{"optionId":"answer-1","name":"SQLite","kind":"allow_once"}],"toolCall":{"toolCallId":"t","title":"Which database?"}}}`
 	t.Run("of an agent that is known to ask so", func(t *testing.T) {
-		p := start(t, Options{Agent: profileNamed("nanocoder")})
-		p.initialize(withForms)
+		p := initialized(t, Options{Agent: profileNamed("nanocoder")}, withForms)
 		p.agent.send(asks)
 		p.editor.result(p.editor.until("elicitation/create"), `{"action":"accept","content":{"question_0":"SQLite"}}`)
 		require.JSONEq(t, selected("answer-1"), p.agent.next().Get("result").Raw)
 	})
 	t.Run("of any other", func(t *testing.T) {
-		p := start(t, Options{})
-		p.initialize(withForms)
+		p := initialized(t, Options{}, withForms)
 		p.agent.send(asks)
 		require.Equal(t, asks, p.editor.next().Raw)
 	})
@@ -224,10 +210,7 @@ func TestChoices(t *testing.T) {
 // The agent learns of the cancel first, then that its question has no answer;
 // the editor that its dialog is over.
 func TestSessionCancel(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
-	p.agent.send(oneLine(grokAsks))
-	request := p.editor.until("session/request_permission")
+	p, request := dialog(t, Options{})
 	p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"other"}}`)
 	require.Equal(t, "session/cancel", p.agent.next().Get("method").Str)
 	p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
@@ -242,10 +225,7 @@ func TestSessionCancel(t *testing.T) {
 // An answer behind a cancel is none, also in one breath.
 func TestAnswerBehindCancel(t *testing.T) {
 	for range 20 {
-		p := start(t, Options{})
-		p.initialize(noForms)
-		p.agent.send(oneLine(grokAsks))
-		request := p.editor.until("session/request_permission")
+		p, request := dialog(t, Options{})
 		option := request.Get("params.options.0.optionId").Str
 		p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}` + "\n" +
 			`{"jsonrpc":"2.0","id":"` + request.Get("id").Str + `","result":{"outcome":{"outcome":"selected","optionId":"` + option + `"}}}`)
@@ -257,10 +237,7 @@ func TestAnswerBehindCancel(t *testing.T) {
 // An agent that is a bridge itself says who has answered what it takes back: the editor
 // is told.
 func TestAgentWithdrawsWhatWasAnsweredElsewhere(t *testing.T) {
-	p := start(t, Options{Desk: new(desk.Desk)})
-	p.initialize(noForms)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.until("session/request_permission")
+	p, _ := dialog(t, Options{Desk: new(desk.Desk)})
 	const settled = `{"acp-bridge":{"settled":{"by":"Ann","outcome":"answered"}}}`
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0,"_meta":` + settled + `}}`)
 	require.JSONEq(t, settled, p.editor.until("$/cancel_request").Get("params._meta").Raw)
@@ -270,10 +247,7 @@ func TestAgentWithdrawsWhatWasAnsweredElsewhere(t *testing.T) {
 func TestAgentWithdraws(t *testing.T) {
 	d, told := new(desk.Desk), make(chan error, 1)
 	defer d.WatchReceipts(func(_ desk.Ref, err error) { told <- err })()
-	p := start(t, Options{Desk: d})
-	p.initialize(noForms)
-	p.agent.send(oneLine(grokAsks))
-	request := p.editor.until("session/request_permission")
+	p, request := dialog(t, Options{Desk: d})
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
 	require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
 	require.EqualValues(t, ndjson.Cancelled, p.agent.next().Get("error.code").Int())
@@ -291,8 +265,7 @@ func TestAgentWithdraws(t *testing.T) {
 
 // Questions of one session come one after the other, in their order.
 func TestQuestionsInOrder(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
+	p := initialized(t, Options{}, noForms)
 	second := `{"jsonrpc":"2.0","id":1,"method":"_x.ai/ask_user_question","params":{"sessionId":"s1","toolCallId":"c2","questions":[{"question":"Second?","options":["a","b"]}]}}`
 	p.agent.send(oneLine(grokAsks), second)
 	first := p.editor.until("session/request_permission")
@@ -308,8 +281,7 @@ func TestQuestionsInOrder(t *testing.T) {
 // An agent that dies answers nothing: its editor gets errors, and the dialog
 // that is open is over.
 func TestAgentDies(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
+	p := initialized(t, Options{}, noForms)
 	p.editor.send(`{"jsonrpc":"2.0","id":"p1","method":"session/prompt","params":{"sessionId":"s1"}}`)
 	p.agent.until("session/prompt")
 	p.agent.send(oneLine(grokAsks))
@@ -331,10 +303,7 @@ func TestAgentDies(t *testing.T) {
 }
 
 func TestEditorGoes(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.until("session/request_permission")
+	p, _ := dialog(t, Options{})
 	require.NoError(t, p.editor.w.Close())
 	require.NoError(t, <-p.ended)
 }
@@ -343,13 +312,11 @@ func TestEditorGoes(t *testing.T) {
 func TestElicitationComplete(t *testing.T) {
 	done := `{"jsonrpc":"2.0","method":"elicitation/complete","params":{"elicitationId":"e"}}`
 	after := `{"jsonrpc":"2.0","method":"after"}`
-	p := start(t, Options{})
-	p.initialize(withForms)
+	p := initialized(t, Options{}, withForms)
 	p.agent.send(done, after)
 	require.Equal(t, after, p.editor.next().Raw)
 
-	p = start(t, Options{})
-	p.initialize(`{"elicitation":{"url":{}}}`)
+	p = initialized(t, Options{}, `{"elicitation":{"url":{}}}`)
 	p.agent.send(done)
 	require.Equal(t, done, p.editor.next().Raw)
 }
@@ -372,8 +339,7 @@ func TestTrace(t *testing.T) {
 // The user of an agent that takes no own words is told, once, what to do with
 // them.
 func TestNoWordsIsTold(t *testing.T) {
-	p := start(t, Options{Agent: profileNamed("nanocoder")})
-	p.initialize(noForms)
+	p := initialized(t, Options{Agent: profileNamed("nanocoder")}, noForms)
 	for i := range 2 {
 		p.agent.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"kind":"allow_once","name":"A","optionId":"a"},{"kind":"allow_once","name":"B","optionId":"b"}],"toolCall":{"toolCallId":"t%d","title":"Which?"}}}`, i, i))
 		told := 0

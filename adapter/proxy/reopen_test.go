@@ -34,9 +34,7 @@ const history = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId
 func TestQuestionInASessionOpenedAnew(t *testing.T) {
 	for method, result := range openings {
 		t.Run(method, func(t *testing.T) {
-			p := inConversation(t)
-			p.agent.send(oneLine(grokAsks))
-			require.Equal(t, "p1", p.editor.reply().Get("id").Str)
+			p := parked(t)
 			request := p.opensAnew(method)
 			if method == "session/load" {
 				p.agent.send(history)
@@ -47,19 +45,15 @@ func TestQuestionInASessionOpenedAnew(t *testing.T) {
 			again := p.editor.said()
 			require.Contains(t, again, "still open")
 			require.Contains(t, again, "Which database?")
-			p.prompt("p2", "2")
-			require.Equal(t, "SQLite", p.agent.next().Get(`result.answers.Which database\?.0`).Str)
-			p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
-			require.Equal(t, "p2", p.editor.reply().Get("id").Str)
+			p.answers("p2", "2", "SQLite")
+			p.ends("p1", "end_turn", "p2")
 		})
 	}
 }
 
 // It does so, too, if the agent does not open the session.
 func TestQuestionInASessionNotOpened(t *testing.T) {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.reply()
+	p := parked(t)
 	p.opensAnew("session/load")
 	p.agent.send(`{"jsonrpc":"2.0","id":"open","error":{"code":-32602,"message":"no"}}`)
 	require.Equal(t, "open", p.editor.reply().Get("id").Str)
@@ -71,10 +65,7 @@ func TestQuestionInASessionNotOpened(t *testing.T) {
 func TestPromptWhileASessionIsOpened(t *testing.T) {
 	for name, first := range map[string]adapter.Rung{"conversation": adapter.Conversation, "dialog": adapter.Permission} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, Options{First: first})
-			p.initialize(noForms)
-			p.prompt("p1", "go")
-			p.agent.next()
+			p := prompted(t, Options{First: first})
 			p.agent.send(oneLine(grokAsks))
 			if first == adapter.Conversation {
 				p.editor.reply()
@@ -103,10 +94,7 @@ func TestPromptWhileASessionIsOpened(t *testing.T) {
 func TestDialogInASessionOpenedAnew(t *testing.T) {
 	for method, result := range openings {
 		t.Run(method, func(t *testing.T) {
-			p := start(t, Options{First: adapter.Permission})
-			p.initialize(noForms)
-			p.prompt("p1", "go")
-			p.agent.next()
+			p := prompted(t, Options{First: adapter.Permission})
 			p.agent.send(oneLine(grokAsks))
 			require.Equal(t, "tool_call", p.editor.next().Get("params.update.sessionUpdate").Str)
 			old := p.editor.until("session/request_permission")
@@ -126,10 +114,7 @@ func TestDialogInASessionOpenedAnew(t *testing.T) {
 
 // The words for Other are asked for in the new conversation, too.
 func TestOtherInASessionOpenedAnew(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
-	p.prompt("p1", "go")
-	p.agent.next()
+	p := prompted(t, Options{})
 	p.agent.send(oneLine(grokAsks))
 	p.editor.result(p.editor.until("session/request_permission"), selected("__other__"))
 	require.Equal(t, "p1", p.editor.reply().Get("id").Str)
@@ -144,10 +129,7 @@ func TestOtherInASessionOpenedAnew(t *testing.T) {
 func TestQuestionOfAnOpening(t *testing.T) {
 	for name, first := range map[string]adapter.Rung{"conversation": adapter.Conversation, "dialog": adapter.Permission} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, Options{First: first})
-			p.initialize(noForms)
-			p.prompt("p1", "go")
-			p.agent.next()
+			p := prompted(t, Options{First: first})
 			p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
 			p.editor.reply()
 			request := p.opensAnew("session/load")
@@ -169,13 +151,10 @@ func TestQuestionOfAnOpening(t *testing.T) {
 
 // A session that is forked goes on as it was.
 func TestQuestionInAForkedSession(t *testing.T) {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.reply()
+	p := parked(t)
 	p.agent.result(p.opensAnew("session/fork"), `{"sessionId":"s2"}`)
 	require.Equal(t, "open", p.editor.reply().Get("id").Str)
-	p.prompt("p2", "2")
-	require.Equal(t, "SQLite", p.agent.next().Get(`result.answers.Which database\?.0`).Str)
+	p.answers("p2", "2", "SQLite")
 	require.NotContains(t, strings.Join(drained(p.editor), "\n"), "still open")
 }
 

@@ -20,8 +20,7 @@ func (p *proxied) opens(session string) {
 
 // A question that names no session belongs to that of its tool call.
 func TestQuestionWithoutSession(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
+	p := initialized(t, Options{}, noForms)
 	p.agent.send(cursorAsks)
 	require.Contains(t, p.agent.next().Get("error.message").Str, "sessionId", "there is no session yet")
 
@@ -47,16 +46,14 @@ func TestQuestionWithoutSession(t *testing.T) {
 // editor with forms.
 func TestFormWithoutSession(t *testing.T) {
 	form := `{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"requestId":"init","mode":"form","message":"Which account?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}}`
-	p := start(t, Options{})
-	p.initialize(withForms)
+	p := initialized(t, Options{}, withForms)
 	p.agent.send(form)
 	require.Equal(t, form, p.editor.next().Raw)
 	answer := `{"jsonrpc":"2.0","id":9,"result":{"action":"accept","content":{"a":"b"}}}`
 	p.editor.send(answer)
 	require.Equal(t, answer, p.agent.next().Raw)
 
-	p = start(t, Options{})
-	p.initialize(noForms)
+	p = initialized(t, Options{}, noForms)
 	p.agent.send(form)
 	require.Contains(t, p.agent.next().Get("error.message").Str, "sessionId")
 }
@@ -67,29 +64,25 @@ func TestFormOfUnknownFields(t *testing.T) {
 		`{"a":{"type":["string","null"]}}`, `{"a":{"type":"object","properties":{}}}`, `{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}`,
 	} {
 		form := `{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"sessionId":"s1","mode":"form","message":"?","requestedSchema":{"type":"object","properties":` + properties + `}}}`
-		p := start(t, Options{})
-		p.initialize(withForms)
+		p := initialized(t, Options{}, withForms)
 		p.agent.send(form)
 		require.Equal(t, form, p.editor.next().Raw)
 		answer := `{"jsonrpc":"2.0","id":9,"result":{"action":"accept","content":{"a":null}}}`
 		p.editor.send(answer)
 		require.Equal(t, answer, p.agent.next().Raw)
 
-		p = start(t, Options{})
-		p.initialize(noForms)
+		p = initialized(t, Options{}, noForms)
 		p.agent.send(form)
 		require.Contains(t, p.agent.next().Get("error.message").Str, "unknown type")
 	}
-	p := start(t, Options{})
-	p.initialize(`{"elicitation":{"form":{},"url":{}}}`)
+	p := initialized(t, Options{}, `{"elicitation":{"form":{},"url":{}}}`)
 	p.agent.send(`{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"sessionId":"s1","mode":"url","message":"?","url":"javascript:alert(1)","elicitationId":"e"}}`)
 	require.Contains(t, p.agent.next().Get("error.message").Str, "address", "no form")
 }
 
 // A withdrawal names its request in any spelling.
 func TestWithdrawnInAnotherSpelling(t *testing.T) {
-	p := start(t, Options{})
-	p.initialize(noForms)
+	p := initialized(t, Options{}, noForms)
 	p.opens("s1")
 	for _, ids := range [][2]string{{`"a\/b"`, `"a/b"`}, {`1.0`, `1`}, {`7`, `7e0`}} {
 		p.agent.send(`{"jsonrpc":"2.0","id":` + ids[0] + `,"method":"cursor/ask_question","params":{"toolCallId":"c","questions":[{"id":"q","prompt":"Which?","options":[{"id":"1","label":"A"},{"id":"2","label":"B"}]}]}}`)

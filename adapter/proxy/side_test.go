@@ -88,10 +88,7 @@ func TestAside(t *testing.T) {
 // a form ends as the user said.
 func TestQuestionDismissedUnseen(t *testing.T) {
 	for _, form := range []bool{false, true} {
-		p := start(t, Options{Agent: profileNamed("opencode")})
-		p.initialize(noForms)
-		p.prompt("p1", "go")
-		p.agent.next()
+		p := prompted(t, Options{Agent: profileNamed("opencode")})
 		p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"c1","status":"in_progress","rawInput":{"questions":[{"question":"Which database?"}]}}}}`)
 		if form {
 			p.agent.send(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"sessionId":"s1","toolCallId":"c1","mode":"form","message":"Questions","requestedSchema":{"type":"object","properties":{"q0":{"type":"string","enum":["a","b"]}}}}}`)

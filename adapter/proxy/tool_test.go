@@ -28,8 +28,7 @@ type toolAgent struct {
 func withTool(t *testing.T) *toolAgent { return withToolFor(t, "goose") }
 
 func withToolFor(t *testing.T, agent string) *toolAgent {
-	p := start(t, Options{Agent: profileNamed(agent), Tool: ToolAlways})
-	p.initialize(noForms)
+	p := initialized(t, Options{Agent: profileNamed(agent), Tool: ToolAlways}, noForms)
 	return p.open(t, "s1")
 }
 
@@ -140,8 +139,7 @@ func TestToolUse(t *testing.T) {
 		"left out":                   {Options{Agent: profileNamed("gemini"), Tool: ToolNever}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, c.o)
-			p.initialize(noForms)
+			p := initialized(t, c.o, noForms)
 			for _, method := range []string{"session/new", "session/load", "session/resume"} {
 				p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"cwd":"/x","sessionId":"s","mcpServers":[]}}`)
 				require.Equal(t, c.want, p.agent.next().Get("params.mcpServers.0").Exists(), method)
@@ -152,8 +150,7 @@ func TestToolUse(t *testing.T) {
 
 // Droid mixes up servers of one name: each session's has its own.
 func TestToolServerNames(t *testing.T) {
-	p := start(t, Options{Agent: profileNamed("droid")})
-	p.initialize(noForms)
+	p := initialized(t, Options{Agent: profileNamed("droid")}, noForms)
 	for _, want := range []string{"acp-bridge", "acp-bridge-2", "acp-bridge-3"} {
 		p.editor.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/x","mcpServers":[]}}`)
 		open := p.agent.next()

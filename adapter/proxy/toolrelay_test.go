@@ -16,8 +16,7 @@ import (
 // An agent that does not take MCP servers over HTTP gets one over stdio, which
 // passes all on to the tool.
 func TestToolOverStdio(t *testing.T) {
-	p := start(t, Options{Tool: ToolAlways, Relay: []string{"acp-bridge", "mcp", "--relay"}})
-	p.initialize(noForms)
+	p := initialized(t, Options{Tool: ToolAlways, Relay: []string{"acp-bridge", "mcp", "--relay"}}, noForms)
 	p.editor.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/x","mcpServers":[]}}`)
 	open := p.agent.next()
 	ours := open.Get("params.mcpServers.0")

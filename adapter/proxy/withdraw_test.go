@@ -11,9 +11,7 @@ import (
 // answeredInConversation has a question that the prompt p2 answered: the agent
 // knows the turn as p1.
 func answeredInConversation(t *testing.T) *proxied {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	require.Equal(t, "p1", p.editor.reply().Get("id").Str)
+	p := parked(t)
 	p.prompt("p2", "2")
 	require.True(t, p.agent.next().Get("result").Exists())
 	return p
@@ -49,9 +47,7 @@ func TestCancelRequestOfWaitingPrompt(t *testing.T) {
 // A request that is held while no prompt runs is withdrawn before the editor sees
 // it.
 func TestWithdrawnWhileHeld(t *testing.T) {
-	p := inConversation(t)
-	p.agent.send(oneLine(grokAsks))
-	p.editor.reply()
+	p := parked(t)
 	p.agent.send(chunk("one"),
 		`{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t","title":"rm"},"options":[]}}`,
 		chunk("two"), `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}`)
@@ -94,8 +90,7 @@ func TestCloseSessionEndsPrompts(t *testing.T) {
 
 // An agent may write an id in another way than the editor.
 func TestAnswerInAnotherSpelling(t *testing.T) {
-	p := start(t, Options{First: 3})
-	p.initialize(noForms)
+	p := initialized(t, Options{First: 3}, noForms)
 	p.editor.send(`{"jsonrpc":"2.0","id":"a\/1","method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`)
 	p.agent.next()
 	p.agent.send(`{"jsonrpc":"2.0","id":"a/1","result":{"stopReason":"end_turn"}}`)

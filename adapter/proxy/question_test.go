@@ -50,13 +50,44 @@ func oneLine(s string) string {
 
 func selected(id string) string { return `{"outcome":{"outcome":"selected","optionId":"` + id + `"}}` }
 
-func TestVendorQuestion(t *testing.T) {
-	p, request := dialog(t, Options{})
-	require.Equal(t, "s1", request.Get("params.sessionId").Str)
-	require.Equal(t, "c1", request.Get("params.toolCall.toolCallId").Str)
-	require.Equal(t, gjson.String, request.Get("id").Type, "the agent counts its own requests")
-	p.editor.result(request, selected("SQLite"))
-	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":{"outcome":"accepted","answers":{"Which database?":["SQLite"]}}}`, p.agent.next().Raw)
+const kimiForm = `{"sessionId":"s1","toolCallId":"0:c1","mode":"form","message":"Which database?","requestedSchema":{"type":"object","properties":{"q0":{"type":"string","title":"Database","oneOf":[{"const":"PostgreSQL","title":"PostgreSQL"},{"const":"SQLite","title":"SQLite"}]}},"required":["q0"]},"_meta":{"kept":true}}`
+
+const kimiAsks = `{"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":` + kimiForm + `}`
+
+const serverAsks = `{"jsonrpc":"2.0","id":0,"method":"_x.ai/mcp/elicit","params":{"sessionId":"s1","toolCallId":"c","serverName":"tickets","message":"Which one?","mode":"form","requestedSchema":{"type":"object","properties":{"n":{"type":"boolean","title":"Urgent"}},"required":["n"]}}}`
+
+// An answer reaches the agent in its own shape, however the editor was asked.
+func TestAnswers(t *testing.T) {
+	const permission, form = "session/request_permission", "elicitation/create"
+	for name, c := range map[string]struct {
+		editor, asks, method string
+		at, shows            string // in the request
+		reply, want          string
+	}{
+		"a vendor's question":         {noForms, oneLine(grokAsks), permission, "params.toolCall.toolCallId", `"c1"`, selected("SQLite"), `{"outcome":"accepted","answers":{"Which database?":["SQLite"]}}`},
+		"a vendor's question, a form": {withForms, oneLine(grokAsks), form, "params.toolCallId", `"c1"`, `{"action":"accept","content":{"question_0_custom":"DuckDB"}}`, `{"outcome":"accepted","answers":{"Which database?":["DuckDB"]}}`},
+		"a form, as it came":          {withForms, kimiAsks, form, "params", kimiForm, `{"action":"accept","content":{"q0":"SQLite"},"_meta":{"mine":1}}`, `{"action":"accept","content":{"q0":"SQLite"},"_meta":{"mine":1}}`},
+		"a form in buttons":           {noForms, kimiAsks, permission, "params.toolCall.content", "Which database?", selected("SQLite"), `{"action":"accept","content":{"q0":"SQLite"}}`},
+		"a form, dismissed":           {noForms, kimiAsks, permission, "params.toolCall.content", "Which database?", `{"outcome":{"outcome":"cancelled"}}`, `{"action":"cancel"}`},
+		// Grok says how a server's form ended in a member of its own.
+		"a server's form says who asks": {noForms, serverAsks, permission, "params.toolCall.content", "tickets", selected("Yes"), `{"action":"accept","outcome":"accept","content":{"n":true}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := initialized(t, Options{}, c.editor)
+			p.agent.send(c.asks)
+			request := p.editor.until(c.method)
+			require.Equal(t, gjson.String, request.Get("id").Type, "the agent counts its own requests")
+			require.Equal(t, "s1", request.Get("params.sessionId").Str)
+			shown := request.Get(c.at).Raw
+			require.Contains(t, shown, c.shows)
+			require.True(t, c.at != "params" || shown == c.shows, "as it came: %s", shown)
+			if c.asks == kimiAsks {
+				require.NotContains(t, request.Get("params.options").Raw, "__other__", "own words would vanish")
+			}
+			p.editor.result(request, c.reply)
+			require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":`+c.want+`}`, p.agent.next().Raw)
+		})
+	}
 }
 
 // Of two questions side by side the first is dismissed. That ends no turn here, so the
@@ -101,14 +132,6 @@ func TestQuestionIsTheAgentsToolCall(t *testing.T) {
 	require.Equal(t, "completed", p.editor.until("session/update").Get("params.update.status").Str)
 }
 
-func TestQuestionAsForm(t *testing.T) {
-	p := initialized(t, Options{}, withForms)
-	p.agent.send(oneLine(grokAsks))
-	form := p.editor.until("elicitation/create")
-	p.editor.result(form, `{"action":"accept","content":{"question_0_custom":"DuckDB"}}`)
-	require.JSONEq(t, `["DuckDB"]`, p.agent.next().Get(`result.answers.Which database\?`).Raw)
-}
-
 // A question that cannot be asked is a failure, never the user's choice.
 func TestQuestionFails(t *testing.T) {
 	p := initialized(t, Options{}, noForms)
@@ -132,79 +155,31 @@ func TestNotInitialized(t *testing.T) {
 	require.True(t, p.agent.next().Get("error").Exists())
 }
 
-const kimiAsks = `{"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{"sessionId":"s1","toolCallId":"0:c1","mode":"form","message":"Which database?","requestedSchema":{"type":"object","properties":{"q0":{"type":"string","title":"Database","oneOf":[{"const":"PostgreSQL","title":"PostgreSQL"},{"const":"SQLite","title":"SQLite"}]}},"required":["q0"]},"_meta":{"kept":true}}}`
-
-func TestFormInEditorWithForms(t *testing.T) {
-	p := initialized(t, Options{}, withForms)
-	p.agent.send(kimiAsks)
-	form := p.editor.until("elicitation/create")
-	require.Equal(t, gjson.Get(kimiAsks, "params").Raw, form.Get("params").Raw, "as it came")
-	p.editor.result(form, `{"action":"accept","content":{"q0":"SQLite"},"_meta":{"mine":1}}`)
-	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"q0":"SQLite"},"_meta":{"mine":1}}}`, p.agent.next().Raw)
-}
-
-func TestFormInEditorWithoutForms(t *testing.T) {
-	p := initialized(t, Options{}, noForms)
-	p.agent.send(kimiAsks)
-	request := p.editor.until("session/request_permission")
-	require.Contains(t, request.Get("params.toolCall.content").Raw, "Which database?")
-	require.NotContains(t, request.Get("params.options").Raw, "__other__", "own words would vanish")
-	p.editor.result(request, selected("SQLite"))
-	require.JSONEq(t, `{"action":"accept","content":{"q0":"SQLite"}}`, p.agent.next().Get("result").Raw)
-}
-
-func TestFormDismissed(t *testing.T) {
-	p := initialized(t, Options{}, noForms)
-	p.agent.send(kimiAsks)
-	p.editor.result(p.editor.until("session/request_permission"), `{"outcome":{"outcome":"cancelled"}}`)
-	require.JSONEq(t, `{"action":"cancel"}`, p.agent.next().Get("result").Raw)
-}
-
-// Grok says how a server's form ended in a member of its own.
-func TestGrokServerForm(t *testing.T) {
-	p := initialized(t, Options{}, noForms)
-	p.agent.send(`{"jsonrpc":"2.0","id":4,"method":"_x.ai/mcp/elicit","params":{"sessionId":"s1","toolCallId":"c","serverName":"tickets","message":"Which one?","mode":"form","requestedSchema":{"type":"object","properties":{"n":{"type":"boolean","title":"Urgent"}},"required":["n"]}}}`)
-	request := p.editor.until("session/request_permission")
-	require.Contains(t, request.Get("params.toolCall.content").Raw, "tickets", "it says who asks")
-	p.editor.result(request, selected("Yes"))
-	require.JSONEq(t, `{"action":"accept","outcome":"accept","content":{"n":true}}`, p.agent.next().Get("result").Raw)
-}
-
+// Permissions that are choices are questions of agents that are known to ask so: by how they
+// were started, or by what they say; what the user says of an agent counts more.
 func TestChoices(t *testing.T) {
-	asks := `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"optionId":"answer-0","name":"PostgreSQL","kind":"allow_once"},{"optionId":"answer-1","name":"SQLite","kind":"allow_once"}],"toolCall":{"toolCallId":"t","title":"Which database?"}}}`
-	t.Run("of an agent that is known to ask so", func(t *testing.T) {
-		p := initialized(t, Options{Agent: profileNamed("nanocoder")}, withForms)
-		p.agent.send(asks)
+	const asks = `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"optionId":"answer-0","name":"PostgreSQL","kind":"allow_once"},{"optionId":"answer-1","name":"SQLite","kind":"allow_once"}],"toolCall":{"toolCallId":"t","title":"Which database?"}}}`
+	permits := strings.Replace(asks, `"kind":"allow_once"}]`, `"kind":"reject_once"}]`, 1)
+	for _, c := range []struct {
+		agent, says string
+		line        string
+		question    bool
+	}{
+		{"nanocoder", "", asks, true}, {"", "", asks, false}, {"grok", "nanocoder", asks, false},
+		{"", "nanocoder", asks, true}, {"", "antigravity-acp", asks, true}, {"", "nanocoder", permits, false}, {"", "antigravity-acp", permits, false},
+	} {
+		p := start(t, Options{Agent: profileNamed(c.agent)})
+		p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientCapabilities":` + withForms + `}}`)
+		p.agent.result(p.agent.next(), `{"agentInfo":{"name":"`+c.says+`","version":"1"}}`)
+		p.editor.next()
+		p.agent.send(c.line)
+		if !c.question {
+			require.Equal(t, c.line, p.editor.next().Raw, "%+v", c)
+			continue
+		}
 		p.editor.result(p.editor.until("elicitation/create"), `{"action":"accept","content":{"question_0":"SQLite"}}`)
 		require.JSONEq(t, selected("answer-1"), p.agent.next().Get("result").Raw)
-	})
-	t.Run("of any other", func(t *testing.T) {
-		p := initialized(t, Options{}, withForms)
-		p.agent.send(asks)
-		require.Equal(t, asks, p.editor.next().Raw)
-	})
-	t.Run("of one that the user says is another", func(t *testing.T) {
-		p := start(t, Options{Agent: profileNamed("grok")})
-		p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientCapabilities":{"elicitation":{"form":{}}}}}`)
-		p.agent.result(p.agent.next(), `{"agentInfo":{"name":"nanocoder","version":"1"}}`)
-		p.editor.next()
-		p.agent.send(asks)
-		require.Equal(t, asks, p.editor.next().Raw)
-	})
-	t.Run("of one that says its name", func(t *testing.T) {
-		for _, name := range []string{"nanocoder", "antigravity-acp"} {
-			p := start(t, Options{})
-			p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientCapabilities":{"elicitation":{"form":{}}}}}`)
-			p.agent.result(p.agent.next(), `{"agentInfo":{"name":"`+name+`","version":"1"}}`)
-			p.editor.next()
-			permits := strings.Replace(asks, `"kind":"allow_once"}]`, `"kind":"reject_once"}]`, 1)
-			p.agent.send(permits)
-			require.Equal(t, permits, p.editor.next().Raw, "a permission is one")
-			p.agent.send(asks)
-			p.editor.result(p.editor.until("elicitation/create"), `{"action":"accept","content":{"question_0":"SQLite"}}`)
-			require.JSONEq(t, selected("answer-1"), p.agent.next().Get("result").Raw)
-		}
-	})
+	}
 }
 
 // The agent learns of the cancel first, then that its question has no answer;

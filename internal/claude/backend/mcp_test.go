@@ -32,18 +32,6 @@ func TestMCPServersAreNotOnTheCommandLine(t *testing.T) {
 	require.Empty(t, left, "the file is gone when the session is open")
 }
 
-func TestBadSetup(t *testing.T) {
-	e, _ := scripted(t, ct.Script{})
-	e.Initialize(`{}`)
-	for params, want := range map[string]string{
-		`{"cwd":"/","additionalDirectories":["x"],"mcpServers":[]}`:                                                              "must be absolute paths",
-		`{"cwd":"/","mcpServers":[{"name":"a","command":"x","args":[],"env":[]},{"name":"a","command":"y","args":[],"env":[]}]}`: "used twice",
-	} {
-		_, err := e.Try(acp.AgentMethodSessionNew, params)
-		require.ErrorContains(t, err, want)
-	}
-}
-
 func TestConfigOptions(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.SetMode("acceptEdits")}))
 	e.Initialize(`{}`)

@@ -5,11 +5,9 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,26 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
-
-func TestTextArrivesOnceAndInOrder(t *testing.T) {
-	e, _ := scripted(t, turns(steps{ct.Message(ct.ThinkingBlock("hm ", "well"), ct.TextBlock("Hello ", "world")), ct.Text(", again")}))
-	s := e.Ready()
-	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
-	require.Equal(t, "Hello world, again", e.Said(s))
-	require.Equal(t, "hm well", e.Text(s, "agent_thought_chunk"))
-}
-
-func TestMessagesWithoutDeltasAreShown(t *testing.T) {
-	whole := `{"type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"from a local command"}]},"parent_tool_use_id":null}`
-	e, _ := scripted(t, turns(steps{ct.Text("streamed "), ct.Raw(whole)}))
-	s := e.Ready()
-	e.Prompt(s, "/context").Ends(acp.StopReasonEndTurn)
-	require.Equal(t, "streamed from a local command", e.Said(s))
-}
 
 func TestBurst(t *testing.T) {
 	t.Parallel()
@@ -88,57 +69,6 @@ func TestPromptContent(t *testing.T) {
 	}
 }
 
-func TestStopReasons(t *testing.T) {
-	for name, test := range map[string]struct {
-		result *ct.Result
-		want   acp.StopReason
-	}{
-		"end_turn":          {nil, acp.StopReasonEndTurn},
-		"max_tokens":        {ct.StopReason("max_tokens"), acp.StopReasonMaxTokens},
-		"max_turn_requests": {ct.MaxTurns(), acp.StopReasonMaxTurnRequests},
-		"refusal":           {&ct.Result{Subtype: "success", IsError: true, StopReason: "refusal"}, acp.StopReasonRefusal},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Steps: steps{ct.Text("x")}, Result: test.result}}})
-			e.Prompt(e.Ready(), "hi").Ends(test.want)
-		})
-	}
-}
-
-func TestErrorsAreReadable(t *testing.T) {
-	for name, test := range map[string]struct {
-		result *ct.Result
-		want   string
-		code   int
-	}{
-		"api":       {ct.APIError(529, "server_error", "API Error: Overloaded"), "API Error: Overloaded", -32603},
-		"auth":      {ct.AuthError(), "claude /login", -32000},
-		"execution": {ct.ExecutionError("[ede_diagnostic] x", "No conversation found"), "No conversation found", -32603},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Result: test.result}}})
-			s := e.Ready()
-			err := e.Prompt(s, "hi").Fails(test.want)
-			require.Equal(t, test.code, err.Code)
-			require.NotContains(t, err.Message, "ede_diagnostic")
-			require.Empty(t, e.Said(s), "an error is shown once")
-			e.Prompt(s, "again").Ends(acp.StopReasonEndTurn)
-		})
-	}
-}
-
-// bothCLIs runs a test with a CLI that takes prompts into a running turn, and
-// with an old one, for which they have to wait.
-func bothCLIs(t *testing.T, script ct.Script, test func(t *testing.T, e *editor, cli *ct.CLI, old bool)) {
-	for name, old := range map[string]bool{"handed over": false, "waits for an old CLI": true} {
-		t.Run(name, func(t *testing.T) {
-			script.Old = old
-			e, cli := scripted(t, script)
-			test(t, e, cli, old)
-		})
-	}
-}
-
 // reached waits until the CLI has the prompts, or for an old one until the agent
 // has them.
 func reached(e *editor, session string, cli *ct.CLI, old bool, prompts ...string) {
@@ -149,67 +79,6 @@ func reached(e *editor, session string, cli *ct.CLI, old bool, prompts ...string
 		return
 	}
 	cli.Await("the prompts", func([]ct.Line) bool { return slices.Equal(cli.Prompts(), prompts) })
-}
-
-func TestSecondPrompt(t *testing.T) {
-	bothCLIs(t, turns(steps{ct.Text("one "), ct.Wait("go")}, steps{ct.Text("two")}), func(t *testing.T, e *editor, cli *ct.CLI, old bool) {
-		s := e.Ready()
-		first := e.Prompt(s, "first")
-		e.Await(s, "one", func(u gjson.Result) bool { return u.Get("content.text").Str == "one " })
-		second := e.Prompt(s, "second")
-		reached(e, s, cli, old, "first", "second")
-		cli.Release("go")
-		first.Ends(acp.StopReasonEndTurn)
-		second.Ends(acp.StopReasonEndTurn)
-		require.Equal(t, []string{"first", "second"}, cli.Prompts())
-		require.Equal(t, "one two", e.Said(s))
-	})
-}
-
-// A prompt that the CLI takes into the turn ends with it.
-func TestSecondPromptSteers(t *testing.T) {
-	e, cli := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)), ct.Text("both")}, steps{ct.Text(" third")}))
-	s := e.Ready()
-	first := e.Prompt(s, "first")
-	r := e.Next()
-	second := e.Prompt(s, "second")
-	reached(e, s, cli, false, "first", "second")
-	r.Selects("allow")
-	first.Ends(acp.StopReasonEndTurn)
-	second.Ends(acp.StopReasonEndTurn)
-	e.Prompt(s, "third").Ends(acp.StopReasonEndTurn)
-	require.Equal(t, "both third", e.Said(s))
-}
-
-func TestCancel(t *testing.T) {
-	bothCLIs(t, turns(steps{ct.Text("working"), ct.Hang()}, steps{ct.Text(" next")}), func(t *testing.T, e *editor, cli *ct.CLI, old bool) {
-		s := e.Ready()
-		turn, queued := e.Prompt(s, "first"), (*acptest.Turn)(nil)
-		e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "working" })
-		queued = e.Prompt(s, "queued")
-		reached(e, s, cli, old, "first", "queued")
-		e.Cancel(s)
-		turn.Ends(acp.StopReasonCancelled)
-		queued.Ends(acp.StopReasonCancelled)
-		e.Prompt(s, "next").Ends(acp.StopReasonEndTurn)
-		require.Equal(t, "working next", e.Said(s), "what was cancelled did not run")
-		require.Len(t, cli.Starts(), 1)
-	})
-}
-
-// A CLI that dies takes all prompts along that it had.
-func TestDeathWithTwoPrompts(t *testing.T) {
-	e, cli := scripted(t, turns(steps{ct.Text("one"), ct.Wait("go"), ct.Die(1, "oh no")}, steps{ct.Text(" two")}))
-	s := e.Ready()
-	first := e.Prompt(s, "first")
-	e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "one" })
-	second := e.Prompt(s, "second")
-	reached(e, s, cli, false, "first", "second")
-	cli.Release("go")
-	first.Fails("oh no")
-	second.Fails("oh no")
-	e.Prompt(s, "third").Ends(acp.StopReasonEndTurn)
-	require.Equal(t, "one two", e.Said(s))
 }
 
 // A prompt that comes while a CLI dies was its, or is the next one's.
@@ -229,96 +98,6 @@ func TestPromptWhileTheCLIDies(t *testing.T) {
 	}
 }
 
-// A cancel that comes right behind its prompt is not lost, wherever the prompt
-// is by then.
-func TestCancelRightBehind(t *testing.T) {
-	t.Parallel()
-	e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Match: "hang", Steps: steps{ct.Hang()}}}})
-	s := e.Ready()
-	for range 50 {
-		turn := e.Prompt(s, "hang")
-		e.Cancel(s)
-		turn.Ends(acp.StopReasonCancelled)
-	}
-}
-
-func TestCancelThatIsNotHonoured(t *testing.T) {
-	cli := ct.New(t, ct.Script{IgnoreInterrupt: true, Turns: []ct.Turn{{Steps: steps{ct.Text("a"), ct.Hang()}}, {Steps: steps{ct.Text("b")}}}})
-	e := serve(t, backend.Options{Claude: cli.Path, CancelGrace: 50 * time.Millisecond})
-	s := e.Ready()
-	turn := e.Prompt(s, "first")
-	e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
-	e.Cancel(s)
-	turn.Ends(acp.StopReasonCancelled)
-	e.Prompt(s, "next").Ends(acp.StopReasonEndTurn)
-	starts := cli.Starts()
-	require.Len(t, starts, 2)
-	require.Contains(t, starts[0].Args, "--session-id")
-	require.Contains(t, starts[1].Args, "--resume")
-	require.Contains(t, starts[1].Args, s)
-}
-
-// A turn may end by itself while the CLI no longer hears the cancel. The next prompt is
-// not given to it.
-func TestCancelThatIsNotHeard(t *testing.T) {
-	t.Parallel()
-	cli := ct.New(t, ct.Script{IgnoreInterrupt: true, Turns: []ct.Turn{{Steps: steps{ct.Text("a"), ct.Wait("end")}}, {Steps: steps{ct.Text("b")}}}})
-	e := serve(t, backend.Options{Claude: cli.Path, CancelGrace: 2 * time.Second})
-	s := e.Ready()
-	turn := e.Prompt(s, "first")
-	e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
-	e.Cancel(s)
-	next := e.Prompt(s, "next")
-	require.Eventually(t, func() bool { return len(cli.Controls("interrupt")) > 0 }, time.Minute, time.Millisecond)
-	cli.Release("end")
-	turn.Ends(acp.StopReasonCancelled)
-	next.Ends(acp.StopReasonEndTurn)
-	require.Len(t, cli.Starts(), 2)
-	require.Equal(t, "ab", e.Said(s))
-}
-
-func TestProcessDies(t *testing.T) {
-	for name, step := range map[string]ct.Step{
-		"exit":          ct.Die(7, "out of cheese"),
-		"signal":        ct.DieBy(int(syscall.SIGKILL), "out of cheese"),
-		"stdout closed": ct.CloseStdout(),
-	} {
-		t.Run(name, func(t *testing.T) {
-			e, cli := scripted(t, turns(steps{ct.Text("a"), step}, steps{ct.Text("b")}))
-			s := e.Ready()
-			turn := e.Prompt(s, "first")
-			err := turn.Fails("Claude Code")
-			if name != "stdout closed" {
-				require.Contains(t, err.Message, "out of cheese")
-			}
-			e.Prompt(s, "second").Ends(acp.StopReasonEndTurn)
-			require.Equal(t, "ab", e.Said(s))
-			require.Contains(t, cli.Starts()[1].Args, "--resume")
-		})
-	}
-}
-
-// A conversation that cannot be resumed because the CLI breaks down is not begun
-// anew: the user is told, and the next prompt resumes it.
-func TestResumeThatBreaksDown(t *testing.T) {
-	script := turns(steps{ct.Text("a"), ct.Die(7)}, steps{ct.Text("b")})
-	e, cli := scripted(t, script)
-	s := e.Ready()
-	e.Prompt(s, "first").Fails("Claude Code")
-	for name, step := range map[string]ct.Step{"exit": ct.Die(3, "out of cheese"), "signal": ct.DieBy(int(syscall.SIGKILL), "out of cheese")} {
-		_, err := ct.Install(filepath.Dir(cli.Path), ct.Script{Start: steps{step}})
-		require.NoError(t, err)
-		require.Contains(t, e.Prompt(s, "second").Fails("Claude Code").Message, "out of cheese", name)
-	}
-	_, err := ct.Install(filepath.Dir(cli.Path), script)
-	require.NoError(t, err)
-	e.Prompt(s, "third").Ends(acp.StopReasonEndTurn)
-	require.Equal(t, "ab", e.Said(s))
-	for _, start := range cli.Starts()[1:] {
-		require.Contains(t, start.Args, "--resume")
-	}
-}
-
 // A CLI that dies between two prompts costs one prompt at most, whenever the
 // death is noticed.
 func TestProcessDiesWhileIdle(t *testing.T) {
@@ -334,92 +113,6 @@ func TestProcessDiesWhileIdle(t *testing.T) {
 		}
 		e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
 	}
-}
-
-func TestGarbageFromTheCLI(t *testing.T) {
-	t.Parallel()
-	e, _ := scripted(t, turns(steps{
-		ct.Raw("not json", `{"no":"type"}`, `[]`, `{"type":"surprise","x":1}`, `{"type":"stream_event"}`, `{"type":"assistant"}`, `{"type":"user","message":7}`, ``),
-		ct.BigLine(10 << 20), ct.Text("still here"),
-	}))
-	s := e.Ready()
-	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
-	require.Equal(t, "still here", e.Said(s))
-}
-
-func TestBadRequests(t *testing.T) {
-	e, _ := scripted(t, ct.Script{})
-	e.Initialize(`{}`)
-	for name, test := range map[string]struct{ method, params, want string }{
-		"unknown session":  {acp.AgentMethodSessionPrompt, `{"sessionId":"nope","prompt":[]}`, "no session"},
-		"unknown mode":     {acp.AgentMethodSessionSetMode, `{"sessionId":"` + e.Open(t.TempDir()) + `","modeId":"yolo"}`, "unknown mode"},
-		"relative cwd":     {acp.AgentMethodSessionNew, `{"cwd":"here","mcpServers":[]}`, "absolute path"},
-		"missing cwd":      {acp.AgentMethodSessionNew, `{"cwd":"/no/such/folder","mcpServers":[]}`, "/no/such/folder"},
-		"wrong types":      {acp.AgentMethodSessionNew, `{"cwd":7}`, "cwd: expected a string, got number"},
-		"a list of them":   {acp.AgentMethodSessionNew, `[1]`, "params: expected an object, got array"},
-		"wrong prompt":     {acp.AgentMethodSessionPrompt, `{"sessionId":"x","prompt":"hello"}`, "prompt: expected an array, got string"},
-		"unknown method":   {"session/dance", `{}`, "Method not found"},
-		"unknown auth":     {acp.AgentMethodAuthenticate, `{"methodId":"magic"}`, "unknown authentication method"},
-		"close of nothing": {acp.AgentMethodSessionClose, `{"sessionId":"nope"}`, "no session"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := e.Try(test.method, test.params)
-			var re *acp.RequestError
-			require.ErrorAs(t, err, &re)
-			require.Contains(t, re.Message, test.want)
-		})
-	}
-}
-
-func TestClaudeIsMissing(t *testing.T) {
-	e := serve(t, backend.Options{Claude: "/no/such/claude"})
-	e.Initialize(`{}`)
-	_, err := e.Try(acp.AgentMethodSessionNew, `{"cwd":"/","mcpServers":[]}`)
-	require.ErrorContains(t, err, "/no/such/claude")
-}
-
-func TestCloseSession(t *testing.T) {
-	e, cli := scripted(t, turns(steps{ct.Text("a"), ct.Hang()}))
-	s := e.Ready()
-	turn := e.Prompt(s, "first")
-	e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
-	e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
-	turn.Ends(acp.StopReasonCancelled)
-	requireGone(t, cli.Starts()[0].Pid)
-	_, err := e.Try(acp.AgentMethodSessionPrompt, `{"sessionId":"`+s+`","prompt":[{"type":"text","text":"x"}]}`)
-	require.ErrorContains(t, err, "no session")
-}
-
-func TestEditorLeaves(t *testing.T) {
-	e, cli := scripted(t, turns(steps{ct.Text("a"), ct.Hang()}))
-	s := e.Ready()
-	e.Prompt(s, "first")
-	e.Await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
-	e.Leave()
-	requireGone(t, cli.Starts()[0].Pid)
-	require.NotEmpty(t, cli.Controls("interrupt"))
-}
-
-func TestModesAndCommands(t *testing.T) {
-	e, cli := scripted(t, turns(steps{ct.SetMode("acceptEdits")}))
-	e.Initialize(`{}`)
-	resp := e.Call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
-	s := resp.Get("sessionId").Str
-	require.Equal(t, "default", resp.Get("modes.currentModeId").Str)
-	require.NotContains(t, resp.Raw, "bypassPermissions")
-	e.Await(s, "commands", func(u gjson.Result) bool {
-		return u.Get("availableCommands.0.name").Str == "code-review" && u.Get("availableCommands.0.input.hint").Str != ""
-	})
-	e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`)
-	require.JSONEq(t, `{"subtype":"set_permission_mode","mode":"plan"}`, string(cli.Controls("set_permission_mode")[0]))
-	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
-	var modes []string
-	for _, u := range e.Updates(s) {
-		if u.Get("sessionUpdate").Str == "current_mode_update" {
-			modes = append(modes, u.Get("currentModeId").Str)
-		}
-	}
-	require.Equal(t, []string{"acceptEdits"}, modes)
 }
 
 // An editor that does not read slows the CLI down: nothing is lost, and memory
@@ -476,65 +169,4 @@ func heapInUse() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-// A turn that the CLI begins by itself is shown and ends no prompt.
-func TestTurnOfItsOwn(t *testing.T) {
-	bothCLIs(t, ct.Script{Turns: []ct.Turn{
-		{Steps: steps{ct.Text("one ")}, After: steps{ct.Text("by itself "), ct.Wait("go")}},
-		{Steps: steps{ct.Text("two")}},
-	}}, func(t *testing.T, e *editor, cli *ct.CLI, old bool) {
-		s := e.Ready()
-		e.Prompt(s, "first").Ends(acp.StopReasonEndTurn)
-		e.Await(s, "its own turn", func(u gjson.Result) bool { return u.Get("content.text").Str == "by itself " })
-		second := e.Prompt(s, "second")
-		reached(e, s, cli, old, "first", "second")
-		cli.Release("go")
-		second.Ends(acp.StopReasonEndTurn)
-		require.Equal(t, "one by itself two", e.Said(s))
-	})
-}
-
-// A prompt that the CLI takes into a turn of its own ends with it.
-func TestPromptInATurnOfItsOwn(t *testing.T) {
-	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
-		{Steps: steps{ct.Text("one ")}, After: steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)), ct.Text("by itself ")}},
-		{Steps: steps{ct.Text("three")}},
-	}})
-	s := e.Ready()
-	e.Prompt(s, "first").Ends(acp.StopReasonEndTurn)
-	r := e.Next()
-	second := e.Prompt(s, "second")
-	reached(e, s, cli, false, "first", "second")
-	r.Selects("allow")
-	second.Ends(acp.StopReasonEndTurn)
-	require.Equal(t, "one by itself ", e.Said(s))
-	e.Prompt(s, "third").Ends(acp.StopReasonEndTurn)
-}
-
-// A result that answers another prompt, one that is over, ends no prompt.
-func TestResultOfAnotherPrompt(t *testing.T) {
-	e, _ := scripted(t, turns(steps{
-		ct.Raw(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["not mine"],"user_message_uuids":["another"]}`),
-		ct.Message(ct.TextBlock("my own")),
-	}))
-	s := e.Ready()
-	e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
-	require.Equal(t, "my own", e.Said(s))
-}
-
-// A prompt that the CLI refuses is not sent again, first or while a turn runs.
-func TestRefusedPrompt(t *testing.T) {
-	e, cli := scripted(t, ct.Script{Refuse: "bad", Turns: []ct.Turn{{Steps: steps{ct.Wait("go"), ct.Text("a")}}, {Steps: steps{ct.Text("b")}}}})
-	s := e.Ready()
-	e.Prompt(s, "bad from the start").Fails("Claude Code refused the prompt")
-	first := e.Prompt(s, "good")
-	second := e.Prompt(s, "bad, later")
-	cli.Await("three prompts", func([]ct.Line) bool { return len(cli.Prompts()) == 3 })
-	cli.Release("go")
-	first.Ends(acp.StopReasonEndTurn)
-	second.Fails("Claude Code refused the prompt")
-	e.Prompt(s, "on").Ends(acp.StopReasonEndTurn)
-	require.Equal(t, "ab", e.Said(s))
-	require.Len(t, cli.Prompts(), 4)
 }

@@ -161,28 +161,6 @@ func TestWordsBesideEveryPermission(t *testing.T) {
 	require.Contains(t, string(cli.AwaitReply("toolu_1")), `"behavior":"deny","message":"The user could not be asked for permission: the answer does not fit: you allowed it with a condition`)
 }
 
-// A question waits while a permission is asked for, and the other way round.
-func TestQuestionWhileAToolWaits(t *testing.T) {
-	e, cli := scripted(t, turns(steps{ct.Message(
-		ct.Agent("toolu_a", "work", ct.Message(ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "", nil))),
-		ct.Question("toolu_1", which),
-	)}))
-	s := e.Ready()
-	turn := e.Prompt(s, "go")
-	for range 2 {
-		r := e.Next()
-		require.Empty(t, e.Requests, "one request at a time")
-		if strings.Contains(r.Raw, "Which database?") {
-			r.Selects("SQLite")
-		} else {
-			r.Selects("allow")
-		}
-	}
-	turn.Ends(acp.StopReasonEndTurn)
-	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
-	require.Contains(t, string(cli.Reply("toolu_b")), `"allow"`)
-}
-
 func TestSubAgent(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.TextBlock("inner words"), ct.Tool("toolu_b", "Read", object{"file_path": "/x.go"}, "package x")))), ct.Text("done")}))
 	s := e.Ready()
@@ -309,28 +287,6 @@ func TestCancelOfAnotherQuestion(t *testing.T) {
 		require.Equal(t, "deny", reply.Get("behavior").Str)
 		require.Equal(t, told, reply.Get("message").Str, id)
 		require.True(t, reply.Get("interrupt").Bool())
-	}
-}
-
-// Who is at the desk knows which agent asks, and in which directory it works.
-func TestDeskKnowsWhoAsksAndWhere(t *testing.T) {
-	for name, step := range map[string]ct.Step{
-		"a question":   ct.Message(ct.Question("toolu_1", which)),
-		"a permission": ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)),
-	} {
-		t.Run(name, func(t *testing.T) {
-			cli, d, dir := ct.New(t, turns(steps{step})), new(desk.Desk), t.TempDir()
-			e := serve(t, backend.Options{Claude: cli.Path, Desk: d})
-			e.Initialize(`{}`)
-			s := e.Open(dir)
-			e.Prompt(s, "go")
-			r := e.Next()
-			open := d.List()
-			require.Len(t, open, 1)
-			require.Equal(t, "Claude Code", open[0].Agent)
-			require.Equal(t, dir, open[0].Dir)
-			r.Cancels()
-		})
 	}
 }
 

@@ -1,0 +1,402 @@
+package backend_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
+	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+)
+
+// commands are those of a script. In brackets is what may be left out; OP is a check.
+var commands map[string]func(p *player, a []string)
+
+func init() { // they play commands themselves
+	commands = map[string]func(p *player, a []string){
+		// Before the agent is started: how, what the CLI does, what a transcript holds.
+		"opts": func(p *player, a []string) {
+			for _, o := range a {
+				name, value, _ := strings.Cut(o, "=")
+				p.option(name, value)
+			}
+		},
+		"cli":         func(p *player, a []string) { require.NoError(p, json.Unmarshal([]byte(a[0]), &p.script)) },
+		"starts-with": func(p *player, a []string) { p.script.Start = p.turn(a).Steps },
+		"opened-with": func(p *player, a []string) { p.script.Opened = p.turn(a).Steps },
+		"turn":        func(p *player, a []string) { p.script.Turns = append(p.script.Turns, p.turn(a)) },
+		"turn-of":     func(p *player, a []string) { p.script.Turns = append(p.script.Turns, p.turn(words(p.T, a[0]))) },
+		"saved": func(p *player, a []string) {
+			for _, line := range a {
+				known := map[string]string{"prompt": promptLine, "ask": askLine, "second": secondLine, "rejected": rejectedLine, "lost": lostLine}[line]
+				p.saved = append(p.saved, map[bool]string{true: line, false: known}[known == ""])
+			}
+		},
+		"write": func(p *player, a []string) { p.write(a[0], a[1]) },
+
+		// The editor: "init CAPS [NAME]", "open [META]", "reopen METHOD [CAPS [NAME]]" in a new
+		// agent, "call METHOD PARAMS", "refused METHOD PARAMS TEXT [CODE]".
+		"init": func(p *player, a []string) { p.initialize(strings.Join(a[1:], ""), a[0]) },
+		"open": func(p *player, a []string) { p.new(strings.Join(append(a, "{}")[:1], "")) },
+		"reopen": func(p *player, a []string) {
+			p.start()
+			a = append(a, "{}")
+			p.initialize(strings.Join(a[min(2, len(a)-1):len(a)-1], ""), a[1])
+			p.vars["s"] = reopened
+			commands["load"](p, a)
+		},
+		"load": func(p *player, a []string) {
+			p.reply = p.e.Call("session/"+a[0], fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, p.vars["s"], p.vars["dir"]))
+		},
+		"call": func(p *player, a []string) {
+			if p.start(); !p.shaken {
+				p.initialize("", `{}`)
+			}
+			p.reply = p.e.Call(a[0], a[1])
+		},
+		"refused": func(p *player, a []string) {
+			if p.start(); !p.shaken {
+				p.initialize("", `{}`)
+			}
+			_, err := p.e.Try(a[0], a[1])
+			require.ErrorContains(p, err, a[2], p.line)
+			if len(a) > 3 {
+				var re *acp.RequestError
+				require.ErrorAs(p, err, &re)
+				require.Equal(p, a[3], strconv.Itoa(re.Code))
+			}
+		},
+		"mode": func(p *player, a []string) {
+			p.e.Call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":%q}`, p.open(), a[0]))
+		},
+		"set": func(p *player, a []string) {
+			p.reply = p.e.Call("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":%q,"value":%q}`, p.open(), a[0], a[1]))
+		},
+		"cancel": func(p *player, a []string) { p.e.Cancel(append(a, p.open())[0]) },
+		"close":  func(p *player, a []string) { p.e.Call("session/close", fmt.Sprintf(`{"sessionId":%q}`, p.open())) },
+		"leave":  func(p *player, a []string) { p.e.Leave(); p.e, p.vars["s"] = nil, "" },
+		"kept":   func(p *player, a []string) { p.vars[a[0]] = p.vars["s"] },
+		"use":    func(p *player, a []string) { p.vars["s"] = p.vars[a[0]] },
+
+		// Prompts: "prompt [-NAME] TEXT" runs until "ends [-NAME] REASON" or "fails [-NAME]
+		// TEXT [CODE]"; "says TEXT [REASON]" waits. "parked ID" is of the one that ended last.
+		"prompt": func(p *player, a []string) { a, name := named(a); p.turns[name] = p.e4().Prompt(p.open(), a[0]) },
+		"blocks": func(p *player, a []string) { a, name := named(a); p.turns[name] = p.e4().PromptBlocks(p.open(), a[0]) },
+		"ends":   func(p *player, a []string) { a, name := named(a); p.ended(name).Ends(acp.StopReason(a[0])) },
+		"fails": func(p *player, a []string) {
+			a, name := named(a)
+			if err := p.ended(name).Fails(a[0]); len(a) > 1 {
+				require.Equal(p, a[1], strconv.Itoa(err.Code), p.line)
+			}
+		},
+		"fails-without": func(p *player, a []string) { require.NotContains(p, p.last.Err.Error(), a[0]) },
+		"done":          func(p *player, a []string) { _, name := named(a); <-p.ended(name).Done },
+		"runs":          func(p *player, a []string) { _, name := named(a); p.turns[name].Runs() },
+		"says": func(p *player, a []string) {
+			p.turns[""] = p.e4().Prompt(p.open(), a[0])
+			p.ended("").Ends(acp.StopReason(append(a, "end_turn")[1]))
+		},
+		"parked": func(p *player, a []string) {
+			p.check(p.last.Resp.Get("_meta.acp-bridge.waitingFor"), []string{"=", a[0]})
+		},
+		"response": func(p *player, a []string) { p.check(p.last.Resp.Get(a[0]), a[1:]) },
+		"waits":    func(p *player, a []string) { require.Equal(p, a[0], p.e.waits()) },
+
+		// Requests of the agent, and what the user does with the last.
+		"asked": func(p *player, a []string) {
+			p.r = p.e.Next()
+			for _, v := range a {
+				require.Contains(p, p.r.Raw, v, p.line)
+			}
+		},
+		// "either TEXT COMMANDS COMMANDS" is for a request that holds a text, or does not.
+		"either": func(p *player, a []string) {
+			p.r = p.e.Next()
+			require.Empty(p, p.e.Requests, "one request at a time")
+			p.play(strings.Split(a[map[bool]int{true: 1, false: 2}[strings.Contains(p.r.Raw, a[0])]], " ;; "))
+		},
+		"desk": func(p *player, a []string) {
+			list := p.opts.Desk.List()
+			require.Len(p, list, 1)
+			require.Equal(p, a[0], list[0].Call.ID)
+			values := map[string]string{"agent": list[0].Agent, "dir": list[0].Dir, "session": list[0].Call.Session, "task": list[0].Call.SubAgent.Task}
+			p.check(text(values[a[1]]), a[2:])
+		},
+		"method":    func(p *player, a []string) { require.Equal(p, a[0], p.r.Method) },
+		"options":   func(p *player, a []string) { p.check(text(p.r.Options()), a) },
+		"r":         func(p *player, a []string) { p.check(p.r.Get(a[0]), a[1:]) },
+		"picks":     func(p *player, a []string) { p.r.Selects(a[0]) },
+		"types":     func(p *player, a []string) { p.r.Types(a[0]) },
+		"cancels":   func(p *player, a []string) { p.r.Cancels() },
+		"answers":   func(p *player, a []string) { p.r.Answer <- gjson.Parse(a[0]).Value() },
+		"errs":      func(p *player, a []string) { p.r.Answer <- &acp.RequestError{Code: -1, Message: a[0]} },
+		"withdrawn": func(p *player, a []string) { <-p.r.Withdrawn },
+		"quiet":     func(p *player, a []string) { require.Empty(p, p.e.Requests, "one request at a time") },
+		// "settle ID LABEL [TEXT]" answers from elsewhere: a pick, and words for the next one.
+		"settle": func(p *player, a []string) {
+			list := []convert.Answer{{Selected: a[1:2]}}
+			for _, words := range a[2:] {
+				list = append(list, convert.Answer{Text: words})
+			}
+			require.NoError(p, p.opts.Desk.Answer(desk.Ref{Session: p.vars["s"], ID: a[0]}, list, "phone"))
+		},
+
+		// What the editor got.
+		"reply": func(p *player, a []string) { p.check(p.reply.Get(a[0]), a[1:]) },
+		"said":  func(p *player, a []string) { p.check(text(p.e.Said(p.vars["s"])), a) },
+		// "mark" where the conversation is; "new" is what was said from there on.
+		"mark": func(p *player, a []string) { p.vars["mark"] = p.e.Said(p.open()) },
+		"new": func(p *player, a []string) {
+			p.check(text(strings.TrimPrefix(p.e.Said(p.vars["s"]), p.vars["mark"])), a)
+		},
+		"thought": func(p *player, a []string) { p.check(text(p.e.Text(p.vars["s"], "agent_thought_chunk")), a) },
+		"echoed":  func(p *player, a []string) { p.check(text(p.e.Text(p.vars["s"], "user_message_chunk")), a) },
+		"tool":    func(p *player, a []string) { p.check(text(p.e.Tool(p.vars["s"], a[0])[a[1]]), a[2:]) },
+		"sees":    func(p *player, a []string) { p.e.saying(p.open(), a[0]) },
+		"await": func(p *player, a []string) {
+			p.e.Await(p.open(), p.line, func(u gjson.Result) bool { return is(u, a) })
+		},
+		"never": func(p *player, a []string) {
+			for _, u := range p.e.Updates(p.vars["s"]) {
+				require.False(p, is(u, a), "%s: %s", p.line, u.Raw)
+			}
+		},
+		// "list PATH V..." are all values there, "parts V..." what sub-agents told, "told V..."
+		// the states of the login.
+		"list": func(p *player, a []string) {
+			var got []string
+			for _, u := range p.e.Updates(p.vars["s"]) {
+				if v := u.Get(a[0]); v.Exists() {
+					got = append(got, v.String())
+				}
+			}
+			require.Equal(p, a[1:], append([]string{}, got...), p.line)
+		},
+		"of": func(p *player, a []string) { // ID N PATH V: N updates of a tool call or more, all with that
+			n := 0
+			for _, u := range p.e.Updates(p.vars["s"]) {
+				if u.Get("toolCallId").Str == a[0] {
+					n++
+					require.Equal(p, a[3], u.Get(a[2]).String(), u.Raw)
+				}
+			}
+			least, err := strconv.Atoi(a[1])
+			require.NoError(p, err)
+			require.GreaterOrEqual(p, n, least)
+		},
+		"parts": func(p *player, a []string) { require.Equal(p, a, partLines(p.e, p.vars["s"])) },
+		"part":  func(p *player, a []string) { require.Contains(p, partLines(p.e, p.vars["s"]), a[0]) },
+
+		// What the CLI got, and what becomes of it.
+		"answer": func(p *player, a []string) { require.JSONEq(p, a[1], answers(p.cli, a[0]), p.line) },
+		"got":    func(p *player, a []string) { p.check(gjson.ParseBytes(p.cli.AwaitReply(a[0])).Get(a[1]), a[2:]) },
+		"has":    func(p *player, a []string) { p.check(gjson.ParseBytes(p.cli.Reply(a[0])).Get(a[1]), a[2:]) },
+		"interrupted": func(p *player, a []string) { // by a reply that it may not have heard any more
+			if reply := p.cli.Reply(a[0]); reply != nil {
+				require.True(p, gjson.GetBytes(reply, "interrupt").Bool(), p.line)
+			}
+		},
+		"prompts": func(p *player, a []string) { require.Equal(p, a, append([]string{}, p.cli.Prompts()...), p.line) },
+		"asked-the-cli": func(p *player, a []string) {
+			p.cli.Await(p.line, func([]ct.Line) bool { return strconv.Itoa(len(p.cli.Prompts())) == a[0] })
+		},
+		"was-told": func(p *player, a []string) { p.check(text(strings.Join(p.cli.Prompts(), "\n")), a) },
+		"control":  func(p *player, a []string) { p.check(gjson.ParseBytes(p.cli.Controls(a[0])[0]).Get(a[1]), a[2:]) },
+		"controls": func(p *player, a []string) {
+			n, _ := strconv.Atoi(a[1])
+			p.cli.Await(p.line, func([]ct.Line) bool { return len(p.cli.Controls(a[0])) >= n })
+			require.Len(p, p.cli.Controls(a[0]), n)
+		},
+		"starts":  func(p *player, a []string) { require.Equal(p, a[0], strconv.Itoa(len(p.cli.Starts())), p.line) },
+		"args":    func(p *player, a []string) { p.check(text(strings.Join(p.started(a[0]).Args, " ")), a[1:]) },
+		"env":     func(p *player, a []string) { p.check(text(strings.Join(p.started(a[0]).Env, "\n")), a[1:]) },
+		"release": func(p *player, a []string) { p.cli.Release(a[0]) },
+		"kill":    func(p *player, a []string) { kill(p, p.started("last").Pid) },
+		"gone":    func(p *player, a []string) { requireGone(p, p.started("last").Pid) },
+		"reached": func(p *player, a []string) { reached(p.e, p.vars["s"], p.cli, p.script.Old, a...) },
+		// "becomes" takes the script in the place of the one that runs.
+		"becomes": func(p *player, a []string) {
+			_, err := ct.Install(filepath.Dir(p.cli.Path), p.script)
+			require.NoError(p, err)
+		},
+		"kept-script": func(p *player, a []string) { p.first = p.script },
+		"old-script":  func(p *player, a []string) { p.script = p.first },
+		"anew":        func(p *player, a []string) { p.script = ct.Script{} },
+		"logs":        func(p *player, a []string) { p.check(text(p.log.String()), a) },
+		"note":        func(p *player, a []string) { require.NoError(p, os.WriteFile(a[0], []byte(a[1]), 0o600)) },
+	}
+}
+
+// e4 is the editor, with a session.
+func (p *player) e4() *editor { p.open(); return p.e }
+
+func named(a []string) (rest []string, name string) {
+	if len(a) > 0 && len(a[0]) > 1 && a[0][0] == '-' {
+		return a[1:], a[0]
+	}
+	return a, ""
+}
+
+func (p *player) ended(name string) *acptest.Turn {
+	require.NotNil(p, p.turns[name], p.line)
+	p.last = p.turns[name]
+	return p.last
+}
+
+// started is how the CLI was started: the first time is 0.
+func (p *player) started(which string) ct.Start {
+	starts := p.cli.Starts()
+	if which == "last" {
+		return starts[len(starts)-1]
+	}
+	n, err := strconv.Atoi(which)
+	require.NoError(p, err)
+	require.Greater(p, len(starts), n)
+	return starts[n]
+}
+
+var known = map[string]map[string]any{"which": which, "many": many, "licence": licence, "port": port, "tests": runTests, "delete": deleteDB, "empty": ct.Q("", "H", false, "a", "b")}
+
+// turn reads "[match=X] STEP ; STEP", where a STEP is BLOCK | BLOCK, or something else that
+// the CLI does; "= KIND..." is the turn's result, and behind "after" comes a turn of the
+// CLI's own. "( STEP ; STEP )" behind "agent ID TASK" is what a sub-agent does.
+func (p *player) turn(a []string) (t ct.Turn) {
+	if len(a) > 0 && strings.HasPrefix(a[0], "match=") {
+		t.Match, a = a[0][len("match="):], a[1:]
+	}
+	to := &t.Steps
+	for _, step := range split(a, ";") {
+		switch {
+		case len(step) == 0:
+		case step[0] == "=":
+			t.Result = p.result(step[1:])
+		case step[0] == "after":
+			to = &t.After
+		default:
+			*to = append(*to, p.step(step))
+		}
+	}
+	return t
+}
+
+// split cuts words at a separator, but not within ( ).
+func split(a []string, at string) (list [][]string) {
+	from, deep := 0, 0
+	for i, w := range a {
+		switch {
+		case w == "(":
+			deep++
+		case w == ")":
+			deep--
+		case w == at && deep == 0:
+			list, from = append(list, a[from:i]), i+1
+		}
+	}
+	return append(list, a[from:])
+}
+
+func (p *player) result(a []string) *ct.Result {
+	switch a[0] {
+	case "api":
+		status, err := strconv.Atoi(a[1])
+		require.NoError(p, err)
+		return ct.APIError(status, a[2], a[3])
+	case "auth":
+		return ct.AuthError()
+	case "max-turns":
+		return ct.MaxTurns()
+	case "stop":
+		return ct.StopReason(a[1])
+	case "refusal":
+		return &ct.Result{Subtype: "success", IsError: true, StopReason: "refusal"}
+	case "failed":
+		return ct.ExecutionError(a[1:]...)
+	}
+	require.Fail(p, "no such result", p.line)
+	return nil
+}
+
+func (p *player) step(a []string) ct.Step {
+	switch a[0] {
+	case "hang":
+		return ct.Hang()
+	case "wait":
+		return ct.Wait(a[1])
+	case "die":
+		code, err := strconv.Atoi(a[1])
+		require.NoError(p, err)
+		return ct.Die(code, a[2:]...)
+	case "killed":
+		return ct.DieBy(9, a[1:]...)
+	case "close-stdout":
+		return ct.CloseStdout()
+	case "raw":
+		return ct.Raw(a[1:]...)
+	case "mode":
+		return ct.SetMode(a[1])
+	case "big":
+		return ct.BigLine(10 << 20)
+	case "sleep":
+		d, err := time.ParseDuration(a[1])
+		require.NoError(p, err)
+		return ct.Sleep(d)
+	case "form":
+		return formOf(a[1], a[2])
+	case "later": // ID TOOL INPUT, or ID QUESTION: is not waited for; -sub is a sub-agent's
+		a, sub := named(a[1:])
+		if len(a) == 2 {
+			return asksLater(a[0], "AskUserQuestion", object{"questions": qs(known[a[1]])}, sub != "")
+		}
+		return asksLater(a[0], a[1], gjson.Parse(a[2]).Value().(object), sub != "")
+	}
+	var blocks []ct.Block
+	for _, b := range split(a, "|") {
+		blocks = append(blocks, p.block(b))
+	}
+	return ct.Message(blocks...)
+}
+
+func (p *player) block(a []string) ct.Block {
+	switch a[0] {
+	case "text":
+		return ct.TextBlock(a[1:]...)
+	case "think":
+		return ct.ThinkingBlock(a[1:]...)
+	case "ask": // ID QUESTION...
+		var list []map[string]any
+		for _, name := range a[2:] {
+			require.Contains(p, known, name)
+			list = append(list, known[name])
+		}
+		return ct.Question(a[1], list...)
+	case "tool": // ID NAME INPUT OUTPUT
+		return ct.Tool(a[1], a[2], json.RawMessage(a[3]), a[4])
+	case "needs": // ID NAME INPUT [SUGGESTIONS]: a permission
+		var suggestions any
+		if len(a) > 4 && a[4] != "" {
+			suggestions = json.RawMessage(a[4])
+		}
+		return ct.AskTool(a[1], a[2], json.RawMessage(a[3]), "", suggestions)
+	case "flood":
+		return ct.Block{Type: "text", Repeat: floodSize}
+	case "todo":
+		return ct.TodoWrite(a[1], a[2:]...)
+	case "agent": // ID TASK ( STEP ; STEP )
+		require.True(p, a[3] == "(" && a[len(a)-1] == ")", p.line)
+		return ct.Agent(a[1], a[2], p.turn(slices.Clone(a[4:len(a)-1])).Steps...)
+	}
+	require.Fail(p, "no such step", p.line)
+	return ct.Block{}
+}

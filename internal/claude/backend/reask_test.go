@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
@@ -83,108 +82,6 @@ var secondLine = strings.NewReplacer("toolu_1", "toolu_2", "Which database?", "W
 
 const withForms = `{"elicitation":{"form":{}}}`
 
-// A question that was open when everything was killed is asked again, from its
-// first question, and the answers go to the CLI as a prompt that says what was
-// asked.
-func TestOpenQuestionIsAskedAgain(t *testing.T) {
-	for _, lines := range [][]string{{promptLine, askLine}, {promptLine, askLine, lostLine}} {
-		for _, method := range []string{acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume} {
-			s := save(t, turns(steps{ct.Text("Then SQLite.")}), lines...)
-			e, reply := s.reopen(s.options(), method, `{}`)
-			require.Equal(t, "toolu_1", reply.Get("_meta.acp-bridge.waitingFor").Str)
-			e.Asked("Which database?").Selects("SQLite")
-			e.Next().Reply(map[string]any{"outcome": "selected", "optionId": "Auth", "_meta": map[string]any{"selectedOptionIds": []string{"Auth", "Logs"}}})
-			require.Equal(t, "end_turn", e.waits())
-			prompts := s.cli.Prompts()
-			require.Len(t, prompts, 1)
-			require.Contains(t, prompts[0], "- Which database?\n  SQLite\n- Which parts?\n  Auth, Logs\n")
-			require.Contains(t, e.Said(reopened), "asked again")
-			require.Contains(t, e.Said(reopened), "Then SQLite.")
-			require.Contains(t, e.Text(reopened, "user_message_chunk"), "Which database?", "the editor sees what the agent is told")
-			e.Leave()
-		}
-	}
-}
-
-func TestOpenQuestionIsAskedAgainAsAForm(t *testing.T) {
-	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
-	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, withForms)
-	r := e.Next()
-	require.Equal(t, acp.ClientMethodElicitationCreate, r.Method)
-	r.Answer <- map[string]any{"action": "accept", "content": map[string]any{"question_0": "SQLite", "question_1": []string{"Logs"}}}
-	e.waits()
-	require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  Logs\n")
-}
-
-// In the conversation the user's next messages are the answers. What the agent does with
-// them is of the last of these: it ends when the agent is through, or asks again.
-func TestOpenQuestionIsAskedAgainAsAMessage(t *testing.T) {
-	s := save(t, turns(steps{
-		ct.Text("Let me see."), ct.Wait("thought"), ct.Message(ct.AskTool("toolu_2", "Bash", object{"command": "make"}, "", nil)),
-		ct.Message(ct.Question("toolu_3", which)), ct.Text("Thanks."),
-	}), promptLine, askLine)
-	o := s.options()
-	o.First = adapter.Conversation
-	e := s.load(o)
-	e.saying(reopened, "Which database?")
-	e.Prompt(reopened, "2").Ends(acp.StopReasonEndTurn)
-	require.Contains(t, e.Said(reopened), "Question 1 of 2.")
-	require.Contains(t, e.Said(reopened), "Question 2 of 2.")
-	turn := e.Prompt(reopened, "1,2")
-	e.saying(reopened, "Let me see.")
-	turn.Runs()
-	s.cli.Release("thought")
-	r := e.Asked("make")
-	turn.Runs()
-	r.Selects("allow")
-	turn.Ends(acp.StopReasonEndTurn)
-	require.Equal(t, "toolu_3", turn.Resp.Get("_meta.acp-bridge.waitingFor").Str)
-	require.Len(t, s.cli.Prompts(), 1)
-	require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  Auth, Logs\n")
-	e.Prompt(reopened, "2").Ends(acp.StopReasonEndTurn)
-	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(s.cli, "toolu_3"))
-	require.True(t, strings.HasSuffix(e.Said(reopened), "Thanks."))
-	e.waits()
-}
-
-// That prompt is cancelled and ended like any other.
-func TestAnswerToAQuestionAskedAgainIsCancelled(t *testing.T) {
-	s := save(t, turns(steps{ct.Text("Let me see."), ct.Wait("never")}, steps{ct.Text("Next.")}), promptLine, askLine)
-	o := s.options()
-	o.First = adapter.Conversation
-	e := s.load(o)
-	e.saying(reopened, "Which database?")
-	e.Prompt(reopened, "2").Ends(acp.StopReasonEndTurn)
-	turn := e.Prompt(reopened, "1")
-	e.saying(reopened, "Let me see.")
-	e.Cancel(reopened)
-	turn.Ends(acp.StopReasonCancelled)
-	require.Equal(t, "cancelled", e.waits())
-	e.Prompt(reopened, "more").Ends(acp.StopReasonEndTurn)
-	require.True(t, strings.HasSuffix(e.Said(reopened), "Next."))
-}
-
-// In a client that shows nothing between prompts the question is shown to nobody when
-// the session opens: the next message is no answer to it, and shows it.
-func TestQuestionAskedAgainBetweenPrompts(t *testing.T) {
-	for _, name := range []string{"CodeCompanion.nvim", "acpx"} {
-		s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
-		e, _ := s.reopenAs(name, s.options(), acp.AgentMethodSessionLoad, `{}`)
-		e.saying(reopened, "Which database?")
-		before := len(e.Said(reopened))
-		turn := e.Prompt(reopened, "1")
-		turn.Ends(acp.StopReasonEndTurn)
-		require.Equal(t, "toolu_1", turn.Resp.Get("_meta.acp-bridge.waitingFor").Str)
-		require.Contains(t, e.Said(reopened)[before:], "not taken as an answer")
-		require.Contains(t, e.Said(reopened)[before:], "2. SQLite")
-		e.Prompt(reopened, "2").Ends(acp.StopReasonEndTurn)
-		e.Prompt(reopened, "1").Ends(acp.StopReasonEndTurn)
-		require.Len(t, s.cli.Prompts(), 1)
-		require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  Auth\n")
-		require.True(t, strings.HasSuffix(e.Said(reopened), "Thanks."))
-	}
-}
-
 // It is answered elsewhere: what the agent then asks is asked in the next prompt, with all
 // that is to be read before it.
 func TestPermissionBetweenPrompts(t *testing.T) {
@@ -220,25 +117,6 @@ func TestPermissionBetweenPrompts(t *testing.T) {
 func (e *editor) saying(session, text string) {
 	e.T.Helper()
 	e.Await(session, text, func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, text) })
-}
-
-// What the user dismissed is not asked again, when it was asked first or when it
-// was asked again.
-func TestDismissedQuestionIsNotAskedAgain(t *testing.T) {
-	s := save(t, ct.Script{}, promptLine, askLine)
-	e := s.load(s.options())
-	e.Asked("Which database?").Cancels()
-	require.Equal(t, "cancelled", e.waits())
-	e.Leave()
-	e, reply := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
-	require.False(t, reply.Get("_meta.acp-bridge").Exists())
-	require.Equal(t, "end_turn", e.waits())
-	require.Empty(t, s.cli.Prompts())
-	e.Leave()
-
-	s = save(t, ct.Script{}, promptLine, askLine, rejectedLine)
-	_, reply = s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
-	require.False(t, reply.Get("_meta.acp-bridge").Exists())
 }
 
 // Whoever was to ask was killed: the CLI refused the call by itself, and the agent went on
@@ -288,47 +166,6 @@ func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
 	now, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.NotEqual(t, note, now, "it is open no more")
-}
-
-// One that nobody answers this time either is asked again the next time.
-func TestQuestionAskedAgainIsLeftOpen(t *testing.T) {
-	s := save(t, ct.Script{}, promptLine, askLine)
-	for range 2 {
-		e := s.load(s.options())
-		e.Asked("Which database?")
-		e.Leave()
-	}
-	require.Empty(t, s.cli.Prompts())
-}
-
-// Closing a session says no to nothing: what was open is asked again when it is
-// opened again, in the same process or in another. So does opening it anew.
-func TestQuestionOfAClosedSession(t *testing.T) {
-	for _, closes := range []bool{true, false} {
-		s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
-		e := s.load(s.options())
-		r := e.Asked("Which database?")
-		if closes {
-			e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+reopened+`"}`)
-			<-r.Withdrawn
-		}
-		reply := e.Call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
-		require.Equal(t, "toolu_1", reply.Get("_meta.acp-bridge.waitingFor").Str)
-		e.Asked("Which database?")
-		e.Leave()
-		require.Empty(t, s.cli.Prompts())
-	}
-}
-
-// A prompt takes the place of a question that is asked again.
-func TestPromptInPlaceOfAQuestionAskedAgain(t *testing.T) {
-	s := save(t, turns(steps{ct.Text("Something else.")}), promptLine, askLine)
-	e := s.load(s.options())
-	r := e.Asked("Which database?")
-	e.Prompt(reopened, "something else").Ends(acp.StopReasonEndTurn)
-	<-r.Withdrawn
-	e.waits()
-	require.Equal(t, []string{"something else"}, s.cli.Prompts())
 }
 
 // An answer that was given elsewhere meanwhile is taken without asking.

@@ -39,11 +39,12 @@ func init() { // they play commands themselves
 		"turn":        func(p *player, a []string) { p.script.Turns = append(p.script.Turns, p.turn(a)) },
 		"turn-of":     func(p *player, a []string) { p.script.Turns = append(p.script.Turns, p.turn(words(p.T, a[0]))) },
 		"saved": func(p *player, a []string) {
-			for _, line := range a {
+			for _, line := range slices.DeleteFunc(a, func(s string) bool { return s == "" }) {
 				known := map[string]string{"prompt": promptLine, "ask": askLine, "second": secondLine, "rejected": rejectedLine, "lost": lostLine}[line]
 				p.saved = append(p.saved, map[bool]string{true: line, false: known}[known == ""])
 			}
 		},
+		"let":   func(p *player, a []string) { p.vars[a[0]] = a[1] },
 		"write": func(p *player, a []string) { p.write(a[0], a[1]) },
 
 		// The editor: "init CAPS [NAME]", "open [META]", "reopen METHOD [CAPS [NAME]]" in a new
@@ -161,10 +162,18 @@ func init() { // they play commands themselves
 		"new": func(p *player, a []string) {
 			p.check(text(strings.TrimPrefix(p.e.Said(p.vars["s"]), p.vars["mark"])), a)
 		},
-		"thought": func(p *player, a []string) { p.check(text(p.e.Text(p.vars["s"], "agent_thought_chunk")), a) },
-		"echoed":  func(p *player, a []string) { p.check(text(p.e.Text(p.vars["s"], "user_message_chunk")), a) },
-		"tool":    func(p *player, a []string) { p.check(text(p.e.Tool(p.vars["s"], a[0])[a[1]]), a[2:]) },
-		"sees":    func(p *player, a []string) { p.e.saying(p.open(), a[0]) },
+		// "in-order A B": B is said behind A; "not-thrice A": A is not said three times.
+		"in-order": func(p *player, a []string) {
+			_, rest, ok := strings.Cut(p.e.Said(p.vars["s"]), a[0])
+			require.True(p, ok && strings.Contains(rest, a[1]), "%s: %s", p.line, p.e.Said(p.vars["s"]))
+		},
+		"not-thrice": func(p *player, a []string) { require.Less(p, strings.Count(p.e.Said(p.vars["s"]), a[0]), 3) },
+		"length":     func(p *player, a []string) { require.Equal(p, a[1], strconv.Itoa(len([]rune(p.reply.Get(a[0]).Str)))) },
+		"one-of":     func(p *player, a []string) { require.Contains(p, a[1:], p.reply.Get(a[0]).Str) },
+		"thought":    func(p *player, a []string) { p.check(text(p.e.Text(p.vars["s"], "agent_thought_chunk")), a) },
+		"echoed":     func(p *player, a []string) { p.check(text(p.e.Text(p.vars["s"], "user_message_chunk")), a) },
+		"tool":       func(p *player, a []string) { p.check(text(p.e.Tool(p.vars["s"], a[0])[a[1]]), a[2:]) },
+		"sees":       func(p *player, a []string) { p.e.saying(p.open(), a[0]) },
 		"await": func(p *player, a []string) {
 			p.e.Await(p.open(), p.line, func(u gjson.Result) bool { return is(u, a) })
 		},
@@ -197,16 +206,36 @@ func init() { // they play commands themselves
 			require.GreaterOrEqual(p, n, least)
 		},
 		"parts": func(p *player, a []string) { require.Equal(p, a, partLines(p.e, p.vars["s"])) },
-		"part":  func(p *player, a []string) { require.Contains(p, partLines(p.e, p.vars["s"]), a[0]) },
+		"part":  func(p *player, a []string) { p.check(text(strings.Join(partLines(p.e, p.vars["s"]), "\n")), a) },
+		"part-count": func(p *player, a []string) {
+			n := strings.Count(strings.Join(partLines(p.e, p.vars["s"]), "\n"), a[0])
+			require.Equal(p, a[1], strconv.Itoa(n), p.line)
+		},
+		"part-states": func(p *player, a []string) { // of the child
+			var states []string
+			for _, line := range partLines(p.e, p.vars["s"]) {
+				if _, state, ok := strings.Cut(line, child+" is "); ok {
+					states = append(states, state)
+				}
+			}
+			require.Equal(p, a, states)
+		},
 
 		// What the CLI got, and what becomes of it.
 		"answer": func(p *player, a []string) { require.JSONEq(p, a[1], answers(p.cli, a[0]), p.line) },
 		"got":    func(p *player, a []string) { p.check(gjson.ParseBytes(p.cli.AwaitReply(a[0])).Get(a[1]), a[2:]) },
 		"has":    func(p *player, a []string) { p.check(gjson.ParseBytes(p.cli.Reply(a[0])).Get(a[1]), a[2:]) },
-		"interrupted": func(p *player, a []string) { // by a reply that it may not have heard any more
+		"if-got": func(p *player, a []string) { // it may not have heard it any more
 			if reply := p.cli.Reply(a[0]); reply != nil {
-				require.True(p, gjson.GetBytes(reply, "interrupt").Bool(), p.line)
+				p.check(gjson.ParseBytes(reply).Get(a[1]), a[2:])
 			}
+		},
+		"never-got": func(p *player, a []string) { require.Nil(p, p.cli.Reply(a[0]), p.line) },
+		// "before TEXT LAST": the CLI got the one before the last of the other.
+		"before": func(p *player, a []string) {
+			first := strings.Index(record(p.cli), a[0])
+			require.GreaterOrEqual(p, first, 0)
+			require.Less(p, first, strings.LastIndex(record(p.cli), a[1]))
 		},
 		"prompts": func(p *player, a []string) { require.Equal(p, a, append([]string{}, p.cli.Prompts()...), p.line) },
 		"asked-the-cli": func(p *player, a []string) {
@@ -267,7 +296,7 @@ func (p *player) started(which string) ct.Start {
 	return starts[n]
 }
 
-var known = map[string]map[string]any{"which": which, "many": many, "licence": licence, "port": port, "tests": runTests, "delete": deleteDB, "empty": ct.Q("", "H", false, "a", "b")}
+var known = map[string]map[string]any{"which": which, "many": many, "licence": licence, "port": port, "tests": runTests, "delete": deleteDB, "empty": ct.Q("", "H", false, "a", "b"), "yours": question("Which database?", "DB", false, "PostgreSQL", "SQLite")}
 
 // turn reads "[match=X] STEP ; STEP", where a STEP is BLOCK | BLOCK, or something else that
 // the CLI does; "= KIND..." is the turn's result, and behind "after" comes a turn of the

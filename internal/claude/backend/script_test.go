@@ -3,6 +3,7 @@ package backend_test
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -47,18 +48,15 @@ func TestScripts(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEmpty(t, archive.Files, file)
 		for _, script := range archive.Files {
-			lines, names, rows := table(t, string(script.Data))
+			lines, rows := tables(t, string(script.Data))
 			for _, row := range rows {
-				name := strings.TrimSuffix(filepath.Base(file), ".txtar") + "/" + script.Name
-				if len(row) > 0 {
-					name += "/" + row[0]
-				}
+				name := strings.TrimSuffix(filepath.Base(file), ".txtar") + "/" + script.Name + row.name
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					p := &player{T: t, turns: map[string]*acptest.Turn{}, vars: map[string]string{"child": child, "dir": t.TempDir()}}
-					for i, v := range row {
-						p.vars[names[i]] = v
-					}
+					p := &player{T: t, serving: backend.Serve, turns: map[string]*acptest.Turn{}, vars: map[string]string{
+						"child": child, "dir": t.TempDir(), "plainform": plainForm, "login": logIn, "endsturn": endsTurn, "id": reopened,
+					}}
+					maps.Copy(p.vars, row.vars)
 					t.Cleanup(func() {
 						if t.Failed() {
 							t.Log("at:", p.line)
@@ -71,26 +69,40 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// table takes the rows off a script. One without a table has one row of nothing.
-func table(t *testing.T, script string) (lines, names []string, rows [][]string) {
+// tableRow is a row of the tables of a script.
+type tableRow struct {
+	name string
+	vars map[string]string
+}
+
+// tables takes the rows off a script: those of all its tables, each with each.
+func tables(t *testing.T, script string) (lines []string, rows []tableRow) {
+	rows = []tableRow{{}}
+	var names []string
+	var of, got []tableRow // what a table multiplies, and what comes of it
 	for line := range strings.Lines(script) {
 		switch line = strings.TrimRight(line, "\n"); {
 		case strings.HasPrefix(line, "each "):
-			names = words(t, line)[1:]
+			names, of, got = words(t, line)[1:], rows, nil
 		case strings.HasPrefix(line, "\t"):
-			row := words(t, line)
-			require.Len(t, row, len(names), line)
-			rows = append(rows, row)
+			values := words(t, line)
+			require.Len(t, values, len(names), line)
+			for _, r := range of {
+				next := tableRow{r.name + "/" + values[0], maps.Clone(r.vars)}
+				if next.vars == nil {
+					next.vars = map[string]string{}
+				}
+				for i, v := range values {
+					next.vars[names[i]] = v
+				}
+				got = append(got, next)
+			}
+			rows = got
 		case line != "" && line[0] != '#':
 			lines = append(lines, line)
 		}
 	}
-	if names == nil {
-		require.Empty(t, rows)
-		rows = [][]string{nil}
-	}
-	require.NotEmpty(t, rows)
-	return lines, names, rows
+	return lines, rows
 }
 
 var word = regexp.MustCompile(`'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|\S+`)
@@ -115,21 +127,22 @@ func words(t *testing.T, line string) (list []string) {
 // player plays one script.
 type player struct {
 	*testing.T
-	vars   map[string]string
-	line   string
-	script ct.Script
-	first  ct.Script // what was kept of it
-	opts   backend.Options
-	saved  []string // lines of a transcript
-	store  *saved
-	cli    *ct.CLI
-	e      *editor
-	shaken bool // initialized
-	log    syncBuffer
-	turns  map[string]*acptest.Turn
-	last   *acptest.Turn // the one that ended last
-	r      *acptest.Request
-	reply  gjson.Result
+	vars    map[string]string
+	line    string
+	script  ct.Script
+	first   ct.Script // what was kept of it
+	opts    backend.Options
+	saved   []string // lines of a transcript
+	store   *saved
+	cli     *ct.CLI
+	e       *editor
+	shaken  bool // initialized
+	serving serving
+	log     syncBuffer
+	turns   map[string]*acptest.Turn
+	last    *acptest.Turn // the one that ended last
+	r       *acptest.Request
+	reply   gjson.Result
 }
 
 var variable = regexp.MustCompile(`\$[a-z]+`)
@@ -139,27 +152,17 @@ func (p *player) play(lines []string) {
 	for i := 0; i < len(lines); i++ {
 		p.line = lines[i]
 		a := words(p.T, p.line)
-		for j := range a {
-			a[j] = variable.ReplaceAllStringFunc(a[j], func(name string) string {
-				if name == "$s" {
-					p.open()
-				}
-				v, ok := p.vars[name[1:]]
-				require.True(p, ok, "no %s: %s", name, p.line)
-				return v
-			})
+		if a = p.applies(a); a == nil {
+			continue
 		}
-		if mark := a[0][0]; mark == '?' || mark == '!' {
-			v, ok := p.vars[a[0][1:]]
-			require.True(p, ok, p.line)
-			if (v != "" && v != "no") != (mark == '?') {
-				continue
-			}
-			a = a[1:]
+		for j := range a {
+			a[j] = p.expand(a[j])
 		}
 		switch a[0] {
 		case "do":
-			p.play(strings.Split(a[1], " ;; "))
+			if a[1] != "" {
+				p.play(strings.Split(a[1], " ;; "))
+			}
 			continue
 		case "repeat": // up to "end"
 			n, err := strconv.Atoi(a[1])
@@ -180,6 +183,33 @@ func (p *player) play(lines []string) {
 	}
 }
 
+// applies takes the conditions off a command, which is none if one does not hold.
+func (p *player) applies(a []string) []string {
+	for ; len(a[0]) > 1 && (a[0][0] == '?' || a[0][0] == '!'); a = a[1:] {
+		v, ok := p.vars[a[0][1:]]
+		require.True(p, ok, p.line)
+		if (v != "" && v != "no") != (a[0][0] == '?') {
+			return nil
+		}
+	}
+	return a
+}
+
+// expand puts variables in, and those that stand in them.
+func (p *player) expand(word string) string {
+	for range 3 {
+		word = variable.ReplaceAllStringFunc(word, func(name string) string {
+			if name == "$s" {
+				p.open()
+			}
+			v, ok := p.vars[name[1:]]
+			require.True(p, ok, "no %s: %s", name, p.line)
+			return v
+		})
+	}
+	return word
+}
+
 // start starts the agent, if it has not been.
 func (p *player) start() {
 	if p.e != nil {
@@ -197,7 +227,7 @@ func (p *player) start() {
 			p.opts.Claude = p.cli.Path
 		}
 	}
-	p.e, p.shaken = serve(p.T, p.opts), false
+	p.e, p.shaken = serveWith(p.T, p.opts, p.serving), false
 }
 
 // open opens a session, if there is none.
@@ -241,6 +271,8 @@ func (p *player) option(name, value string) {
 		p.opts.TrustEditor = value != "no"
 	case "refuse-sub-agents":
 		p.opts.RefuseSubAgents = true
+	case "proxied":
+		p.serving = proxied
 	case "claude":
 		p.opts.Claude = value
 	case "args":
@@ -256,7 +288,7 @@ func (p *player) option(name, value string) {
 	}
 }
 
-// check holds a value against what a script says of it: = V, ~ V (holds it), !~ V, ^ V, $ V
+// check holds a value against what a script says of it: = V, != V, ~ V (holds it), !~ V, ^ V, $ V
 // (begins, ends with it), json V, exists, absent.
 func (p *player) check(got gjson.Result, a []string) {
 	p.Helper()
@@ -273,6 +305,8 @@ func (p *player) check(got gjson.Result, a []string) {
 		require.Equal(p, a[0] == "exists", got.Exists(), "%s: %s", p.line, got.Raw)
 	case "=":
 		require.Equal(p, want, text, p.line)
+	case "!=":
+		require.NotEqual(p, want, text, p.line)
 	case "~":
 		require.Contains(p, text, want, p.line)
 	case "!~":

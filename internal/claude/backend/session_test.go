@@ -45,17 +45,6 @@ func TestCloseMidTurn(t *testing.T) {
 	}
 }
 
-func TestCloseWhileAsking(t *testing.T) {
-	e, _ := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
-	s := e.Ready()
-	turn := e.Prompt(s, "go")
-	r := e.Asked("Which database?")
-	e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
-	turn.Ends(acp.StopReasonCancelled)
-	<-r.Withdrawn
-	require.Equal(t, "failed", e.Tool(s, "toolu_1")["status"])
-}
-
 // Sessions are closed at every moment of a turn: no panic, no hang, no race.
 func TestCloseAtAnyMoment(t *testing.T) {
 	t.Parallel()
@@ -69,23 +58,6 @@ func TestCloseAtAnyMoment(t *testing.T) {
 		e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
 		<-turn.Done
 	}
-}
-
-// A cancelled turn leaves no request of a sub-agent open either.
-func TestCancelWithdrawsSubAgentsRequests(t *testing.T) {
-	cli := ct.New(t, ct.Script{IgnoreInterrupt: true, Turns: []ct.Turn{{Steps: steps{ct.Message(
-		ct.Agent("toolu_a", "work", ct.Message(ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "", nil))))}}}})
-	e := serve(t, backend.Options{Claude: cli.Path, CancelGrace: time.Minute})
-	s := e.Ready()
-	e.Prompt(s, "go")
-	r := e.Asked("ls")
-	e.Cancel(s)
-	select {
-	case <-r.Withdrawn:
-	case <-time.After(acptest.Patience):
-		require.Fail(t, "the request stays open")
-	}
-	e.Leave()
 }
 
 // An end by a signal does not wait for an editor that has stopped reading.
@@ -257,26 +229,6 @@ func TestLoadOfAnOpenSession(t *testing.T) {
 	e.Call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
 	requireGone(t, first)
 	e.Prompt(reopened, "go on").Ends(acp.StopReasonEndTurn)
-}
-
-func TestSessionsThatDoNotExist(t *testing.T) {
-	e := serve(t, backend.Options{Claude: "/no/such/claude", Env: []string{"HOME=" + t.TempDir()}})
-	e.Initialize(`{}`)
-	const id = "01234567-89ab-4def-8123-456789abcdef"
-	for method, params := range map[string]string{
-		acp.AgentMethodSessionLoad:   `{"sessionId":"` + id + `","cwd":"/","mcpServers":[]}`,
-		acp.AgentMethodSessionResume: `{"sessionId":"` + id + `","cwd":"/"}`,
-		"session/fork":               `{"sessionId":"` + id + `","cwd":"/"}`,
-		"session/delete":             `{"sessionId":"` + id + `"}`,
-	} {
-		_, err := e.Try(method, params)
-		require.ErrorContains(t, err, "there is no session", method)
-	}
-	_, err := e.Try(acp.AgentMethodSessionLoad, `{"sessionId":"../../etc/passwd","cwd":"/","mcpServers":[]}`)
-	require.Error(t, err)
-	require.Empty(t, e.Call(acp.AgentMethodSessionList, `{}`).Get("sessions").Array())
-	_, err = e.Try(acp.AgentMethodSessionList, `{"cursor":"nonsense"}`)
-	require.Error(t, err)
 }
 
 // Messages of a transcript have the same names each time, and a compaction is told to a

@@ -3,7 +3,6 @@ package backend_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -64,84 +63,6 @@ func TestAIRNamesWhatItTakes(t *testing.T) {
 		after := e.Call(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"model","value":"two"}`)
 		require.Equal(t, "two", after.Get(`configOptions.#(id=="model").currentValue`).Str)
 		require.Equal(t, "one", after.Get(`configOptions.#(id=="model").`+airKey+".recommendedValue").Str)
-	}
-}
-
-// A level of effort is one that the model has, or what Claude Code takes by itself.
-func TestEfforts(t *testing.T) {
-	e, _ := scripted(t, ct.Script{Init: object{"models": []object{{"value": "default", "displayName": "Default", "supportsEffort": true, "supportedEffortLevels": []string{"low", "high"}}}}})
-	e.Initialize(`{}`)
-	s := e.Call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir())).Get("sessionId").Str
-	for level, want := range map[string]string{
-		"high": "refused apply_flag_settings", "default": "refused apply_flag_settings", // what Claude Code played here cannot do
-		"extreme": "expected default or low, high", "": "expected default or low, high",
-	} {
-		_, err := e.Try(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"effort","value":"`+level+`"}`)
-		require.ErrorContains(t, err, want, level)
-	}
-}
-
-// The mode auto is offered for a model that has it, in modes and for a plan.
-func TestAutoIsOfferedWhereTheCLIHasIt(t *testing.T) {
-	models := []object{{"value": "one", "displayName": "One", "supportsAutoMode": true}, {"value": "two", "displayName": "Two"}}
-	script := turns(steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. x"}, "", nil)), ct.Text("done")})
-	script.Init = object{"models": models}
-	e, _ := scripted(t, script)
-	s := e.Ready()
-	set := func(option, value string) error {
-		_, err := e.Try(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"`+option+`","value":"`+value+`"}`)
-		return err
-	}
-	require.NoError(t, set("mode", "auto"))
-	require.NoError(t, set("mode", "plan"))
-	require.NoError(t, set("model", "two"))
-	require.ErrorContains(t, set("mode", "auto"), `expected default, acceptEdits, plan, dontAsk"`)
-	turn := e.Prompt(s, "go")
-	r := e.Next()
-	require.NotContains(t, r.Options(), "auto=")
-	r.Selects("plan")
-	turn.Ends(acp.StopReasonEndTurn)
-}
-
-// A plan that is in a file is named by it, in the call and in the permission; without
-// the capability, or the file, it is written out.
-func TestAIRPlanFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "plan.md")
-	require.NoError(t, os.WriteFile(file, []byte("1. do it"), 0o600))
-	for name, c := range map[string]struct {
-		caps, path string
-		named      bool
-	}{
-		"AIR":              {airWith("planFile"), file, true},
-		"no such file":     {airWith("planFile"), file + "x", false},
-		"a folder":         {airWith("planFile"), filepath.Dir(file), false},
-		"not absolute":     {airWith("planFile"), "airtakes_test.go", false}, // which is in this process's folder
-		"without its name": {airWith("sessionFailure"), file, false},
-		"another editor":   {`{}`, file, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. do it", "planFilePath": c.path, "x": 1}, "ok", nil))}))
-			e.Initialize(c.caps)
-			s := e.Open(t.TempDir())
-			turn := e.Prompt(s, "plan")
-			r := e.Next()
-			call := r.Get("toolCall")
-			require.Equal(t, c.named, !call.Get("rawInput.plan").Exists(), call.Raw)
-			require.Equal(t, c.named, !strings.Contains(call.Get("content").Raw, "do it"), call.Raw)
-			require.Equal(t, c.path, call.Get("rawInput.planFilePath").Str)
-			require.EqualValues(t, 1, call.Get("rawInput.x").Int())
-			r.Selects("default")
-			turn.Ends(acp.StopReasonEndTurn)
-			cleared := false
-			for _, u := range e.Updates(s) {
-				if u.Get("toolCallId").Str == "toolu_1:plan-file-clear" {
-					cleared = true
-					require.Equal(t, "tool_call completed", u.Get("sessionUpdate").Str+" "+u.Get("status").Str)
-					require.JSONEq(t, `{"planFilePath":""}`, u.Get("rawInput").Raw)
-				}
-			}
-			require.Equal(t, c.named, cleared)
-		})
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -97,79 +96,6 @@ func TestRungsThatFailAreRemembered(t *testing.T) {
 			require.Empty(t, c.e.Requests)
 			c.session = c.e.Open(t.TempDir())
 			turn("hi", test.first)
-		})
-	}
-}
-
-// Whatever comes back for a form, and when: the right thing happens.
-func TestFormReplies(t *testing.T) {
-	t.Parallel()
-	accept := func(content object) any { return object{"action": "accept", "content": content} }
-	for name, test := range map[string]struct {
-		reply any
-		want  string // in the CLI's reply; empty if it goes to the next rung
-		stop  acp.StopReason
-	}{
-		"picks in any order":       {accept(object{"question_0": "SQLite", "question_1": []string{"Logs", "Auth", "Logs"}}), `"answers":{"Which database?":"SQLite","Which features?":"Auth, Logs"}`, acp.StopReasonEndTurn},
-		"a pick and a text":        {accept(object{"question_0": "SQLite", "question_0_custom": " in a file "}), `"annotations":{"Which database?":{"notes":"in a file"}}`, acp.StopReasonEndTurn},
-		"picks and a text":         {accept(object{"question_1": []string{"Logs"}, "question_1_custom": "Metrics"}), `"answers":{"Which features?":"Logs, Metrics"}`, acp.StopReasonEndTurn},
-		"a text alone":             {accept(object{"question_0_custom": "Redis"}), `"answers":{"Which database?":"Redis"}`, acp.StopReasonEndTurn},
-		"nothing":                  {accept(object{}), `"message":"User declined to answer"`, acp.StopReasonEndTurn},
-		"no content":               {object{"action": "accept"}, `"message":"User declined to answer"`, acp.StopReasonEndTurn},
-		"decline":                  {object{"action": "decline"}, `"message":"User declined to answer"`, acp.StopReasonEndTurn},
-		"cancel":                   {object{"action": "cancel"}, `"interrupt":true`, acp.StopReasonCancelled},
-		"an unknown action":        {object{"action": "later"}, "", ""},
-		"no action":                {object{}, "", ""},
-		"null":                     {nil, "", ""},
-		"an option never offered":  {accept(object{"question_0": "Oracle"}), "", ""},
-		"two options for one":      {accept(object{"question_0": []string{"SQLite", "PostgreSQL"}}), "", ""},
-		"a number":                 {accept(object{"question_0": 1}), "", ""},
-		"an unknown method":        {acp.NewMethodNotFound("elicitation/create"), "", ""},
-		"an error of the client's": {acp.NewInternalError(nil), "", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c, cli := row{caps: `{"elicitation":{"form":{}}}`}.play(t, which, many)
-			turn := c.e.Prompt(c.session, "hi")
-			c.e.Asked("requestedSchema").Answer <- test.reply
-			if test.want != "" {
-				turn.Ends(test.stop)
-				require.Contains(t, string(cli.AwaitReply("toolu_1")), test.want)
-				require.Empty(t, c.e.Requests)
-				return
-			}
-			r := c.e.Asked("Which database?")
-			require.Equal(t, "session/request_permission", r.Method)
-			r.Selects("SQLite")
-			c.e.Asked("Which features?").Types("none")
-			turn.Ends(acp.StopReasonEndTurn)
-			require.JSONEq(t, `{"Which database?":"SQLite","Which features?":"none"}`, answers(cli, "toolu_1"))
-			require.Equal(t, "x", c.e.Tool(c.session, "toolu_1")["drawn"])
-		})
-	}
-}
-
-// A client that never answers a form: the user stops the turn, or goes on
-// typing.
-func TestFormThatIsNeverAnswered(t *testing.T) {
-	for name, end := range map[string]func(*client) *acptest.Turn{
-		"session/cancel": func(c *client) *acptest.Turn { c.e.Cancel(c.session); return nil },
-		"a new prompt":   func(c *client) *acptest.Turn { return c.e.Prompt(c.session, "something else") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			c, cli := row{caps: `{"elicitation":{"form":{}}}`}.play(t, which)
-			turn := c.e.Prompt(c.session, "hi")
-			r := c.e.Asked("requestedSchema")
-			next := end(c)
-			turn.Ends(acp.StopReasonCancelled)
-			<-r.Withdrawn
-			require.Equal(t, "failed", c.e.Tool(c.session, "toolu_1")["status"])
-			require.NotContains(t, string(cli.Reply("toolu_1")), `"allow"`)
-			if next == nil {
-				next = c.e.Prompt(c.session, "again")
-			}
-			c.e.Asked("requestedSchema").Answer <- object{"action": "accept", "content": object{"question_0": "SQLite"}}
-			next.Ends(acp.StopReasonEndTurn)
-			require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_2"))
 		})
 	}
 }

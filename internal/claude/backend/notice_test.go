@@ -54,38 +54,6 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// How a conversation is compacted is told to an editor that says that it shows that; any
-// other reads a line where it begins and one where it ends.
-func TestCompactionIsDeclared(t *testing.T) {
-	for caps, want := range map[string]bool{
-		`{}`: false, `{"session":{"compaction":null}}`: false, `{"session":{"compaction":true}}`: false, `{"session":{"notices":{}}}`: false,
-		`{"session":{"compaction":{}}}`: true,
-	} {
-		t.Run(caps, func(t *testing.T) {
-			t.Parallel()
-			e, _ := scripted(t, turns(steps{ct.Raw(
-				`{"type":"system","subtype":"status","status":"compacting","uuid":"c1"}`,
-				`{"type":"system","subtype":"status","status":null,"compact_result":"success","uuid":"c2"}`,
-			), ct.Text("Hello")}))
-			e.Initialize(caps)
-			s := e.Open(t.TempDir())
-			e.Prompt(s, "go").Ends(acp.StopReasonEndTurn)
-			var got []string
-			for _, u := range e.Updates(s) {
-				if u.Get("sessionUpdate").Str == "compaction_update" {
-					got = append(got, u.Get("compactionId").Str+" "+u.Get("status").Str)
-				}
-			}
-			if !want {
-				require.Empty(t, got)
-				return
-			}
-			require.Equal(t, []string{"c1 in_progress", "c1 completed"}, got)
-			require.Equal(t, "Hello", e.Said(s))
-		})
-	}
-}
-
 // The CLI is looked for in the environment that it gets.
 func TestEnvNamesTheCLI(t *testing.T) {
 	cli := ct.New(t, turns(steps{ct.Text("hello")}))

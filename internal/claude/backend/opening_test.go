@@ -156,20 +156,6 @@ func permutations(list []string) (all [][]string) {
 	return all
 }
 
-// A process that is started anew for a prompt may say anything first, too.
-func TestStartsAgainInEveryOrder(t *testing.T) {
-	for name, line := range firsts {
-		t.Run(name, func(t *testing.T) {
-			script := turns(steps{ct.Die(1)}, steps{ct.Text("Working.")})
-			script.Start = steps{ct.Raw(line)}
-			e, _ := scripted(t, script)
-			s := e.Ready()
-			e.Prompt(s, "die").Fails("exited")
-			e.works(s)
-		})
-	}
-}
-
 // What the CLI asks before its session is open is asked when it is.
 func TestAsksBeforeTheSessionIsOpen(t *testing.T) {
 	t.Parallel()
@@ -185,51 +171,5 @@ func TestAsksBeforeTheSessionIsOpen(t *testing.T) {
 		require.Equal(t, "SQLite", gjson.GetBytes(saved.cli.AwaitReply("toolu_1"), "updatedInput.answers.Which database?").Str)
 		e.works(s)
 		e.Leave()
-	}
-}
-
-// What is typed and not saved is told to the model when the CLI has read the file. A
-// buffer that is like the file, too long or not there adds nothing to what was read.
-func TestUnsavedBuffer(t *testing.T) {
-	const hook = `{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback","callback_id":"acp-bridge-read","input":{"tool_input":{"file_path":%q}}}}`
-	for name, c := range map[string]struct {
-		answer any
-		told   string
-	}{
-		"typed":       {object{"content": "typed\n"}, "in the editor that are not saved. There it reads:\n```\ntyped\n```"},
-		"all deleted": {object{"content": ""}, "that are not saved"},
-		"the same":    {object{"content": "saved\n"}, ""},
-		"none":        {acp.NewInternalError(nil), ""},
-		"nonsense":    {object{"content": 7}, ""},
-		"too long":    {object{"content": strings.Repeat("x", 256<<10+1)}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			file := filepath.Join(dir, "a.txt")
-			require.NoError(t, os.WriteFile(file, []byte("saved\n"), 0o600))
-			e, cli := scripted(t, turns(steps{ct.Raw(fmt.Sprintf(hook, file)), ct.Wait("read"), ct.Text("Working.")}))
-			e.Initialize(`{"fs":{"readTextFile":true}}`)
-			s := e.Open(dir)
-			turn := e.Prompt(s, "read it")
-			r := e.Asked(file)
-			require.Equal(t, acp.ClientMethodFsReadTextFile, r.Method)
-			r.Answer <- c.answer
-			var reply gjson.Result
-			cli.Await("the hook's reply", func(lines []ct.Line) bool {
-				return slices.ContainsFunc(lines, func(l ct.Line) bool {
-					reply = gjson.GetBytes(l.Raw, "response")
-					return reply.Get("request_id").Str == "r1"
-				})
-			})
-			if c.told == "" {
-				require.JSONEq(t, `{}`, reply.Get("response").Raw)
-			} else {
-				require.Contains(t, reply.Get("response.hookSpecificOutput.additionalContext").Str, c.told)
-				require.Equal(t, "PostToolUse", reply.Get("response.hookSpecificOutput.hookEventName").Str)
-			}
-			cli.Release("read")
-			turn.Ends(acp.StopReasonEndTurn)
-		})
 	}
 }

@@ -44,6 +44,11 @@ func init() { // they play commands themselves
 				p.saved = append(p.saved, map[bool]string{true: line, false: known}[known == ""])
 			}
 		},
+		"long": func(p *player, a []string) {
+			n, err := strconv.Atoi(a[0])
+			require.NoError(p, err)
+			p.vars["long"] = strings.Repeat("x", n)
+		},
 		"let":   func(p *player, a []string) { p.vars[a[0]] = a[1] },
 		"write": func(p *player, a []string) { p.write(a[0], a[1]) },
 
@@ -73,6 +78,7 @@ func init() { // they play commands themselves
 			}
 			_, err := p.e.Try(a[0], a[1])
 			require.ErrorContains(p, err, a[2], p.line)
+			p.vars["error"] = err.Error()
 			if len(a) > 3 {
 				var re *acp.RequestError
 				require.ErrorAs(p, err, &re)
@@ -135,14 +141,18 @@ func init() { // they play commands themselves
 			values := map[string]string{"agent": list[0].Agent, "dir": list[0].Dir, "session": list[0].Call.Session, "task": list[0].Call.SubAgent.Task}
 			p.check(text(values[a[1]]), a[2:])
 		},
-		"method":    func(p *player, a []string) { require.Equal(p, a[0], p.r.Method) },
-		"options":   func(p *player, a []string) { p.check(text(p.r.Options()), a) },
-		"r":         func(p *player, a []string) { p.check(p.r.Get(a[0]), a[1:]) },
-		"picks":     func(p *player, a []string) { p.r.Selects(a[0]) },
-		"types":     func(p *player, a []string) { p.r.Types(a[0]) },
-		"cancels":   func(p *player, a []string) { p.r.Cancels() },
-		"answers":   func(p *player, a []string) { p.r.Answer <- gjson.Parse(a[0]).Value() },
-		"errs":      func(p *player, a []string) { p.r.Answer <- &acp.RequestError{Code: -1, Message: a[0]} },
+		"method":  func(p *player, a []string) { require.Equal(p, a[0], p.r.Method) },
+		"options": func(p *player, a []string) { p.check(text(p.r.Options()), a) },
+		"r":       func(p *player, a []string) { p.check(p.r.Get(a[0]), a[1:]) },
+		"picks":   func(p *player, a []string) { p.r.Selects(a[0]) },
+		"types":   func(p *player, a []string) { p.r.Types(a[0]) },
+		"cancels": func(p *player, a []string) { p.r.Cancels() },
+		"answers": func(p *player, a []string) { p.r.Answer <- gjson.Parse(a[0]).Value() },
+		"errs": func(p *player, a []string) {
+			code, err := strconv.Atoi(append(a, "-1")[1])
+			require.NoError(p, err)
+			p.r.Answer <- &acp.RequestError{Code: code, Message: a[0]}
+		},
 		"withdrawn": func(p *player, a []string) { <-p.r.Withdrawn },
 		"quiet":     func(p *player, a []string) { require.Empty(p, p.e.Requests, "one request at a time") },
 		// "settle ID LABEL [TEXT]" answers from elsewhere: a pick, and words for the next one.
@@ -155,6 +165,7 @@ func init() { // they play commands themselves
 		},
 
 		// What the editor got.
+		"error": func(p *player, a []string) { p.check(text(p.vars["error"]), a) },
 		"reply": func(p *player, a []string) { p.check(p.reply.Get(a[0]), a[1:]) },
 		"said":  func(p *player, a []string) { p.check(text(p.e.Said(p.vars["s"])), a) },
 		// "mark" where the conversation is; "new" is what was said from there on.
@@ -224,7 +235,17 @@ func init() { // they play commands themselves
 		// What the CLI got, and what becomes of it.
 		"answer": func(p *player, a []string) { require.JSONEq(p, a[1], answers(p.cli, a[0]), p.line) },
 		"got":    func(p *player, a []string) { p.check(gjson.ParseBytes(p.cli.AwaitReply(a[0])).Get(a[1]), a[2:]) },
-		"has":    func(p *player, a []string) { p.check(gjson.ParseBytes(p.cli.Reply(a[0])).Get(a[1]), a[2:]) },
+		"hook": func(p *player, a []string) { // the reply to the callback r1
+			var reply gjson.Result
+			p.cli.Await("the hook's reply", func(lines []ct.Line) bool {
+				return slices.ContainsFunc(lines, func(l ct.Line) bool {
+					reply = gjson.GetBytes(l.Raw, "response")
+					return reply.Get("request_id").Str == "r1"
+				})
+			})
+			p.check(reply.Get("response").Get(a[0]), a[1:])
+		},
+		"has": func(p *player, a []string) { p.check(gjson.ParseBytes(p.cli.Reply(a[0])).Get(a[1]), a[2:]) },
 		"if-got": func(p *player, a []string) { // it may not have heard it any more
 			if reply := p.cli.Reply(a[0]); reply != nil {
 				p.check(gjson.ParseBytes(reply).Get(a[1]), a[2:])

@@ -147,19 +147,6 @@ func TestPanicIsOfOneSession(t *testing.T) {
 	}
 }
 
-// What an editor reads to know what it can ask for.
-func TestCapabilities(t *testing.T) {
-	e := serve(t, backend.Options{})
-	can := e.Call(acp.AgentMethodInitialize, `{"protocolVersion":1}`).Get("agentCapabilities")
-	for _, path := range []string{
-		"auth.logout", "loadSession", "mcpCapabilities.http", "mcpCapabilities.sse", "promptCapabilities.image", "promptCapabilities.embeddedContext",
-		"sessionCapabilities.additionalDirectories", "sessionCapabilities.close", "sessionCapabilities.delete",
-		"sessionCapabilities.fork", "sessionCapabilities.list", "sessionCapabilities.resume",
-	} {
-		require.True(t, can.Get(path).IsObject() || can.Get(path).Bool(), path)
-	}
-}
-
 func contextWithCancel(t *testing.T) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)

@@ -66,63 +66,6 @@ func TestAIRNamesWhatItTakes(t *testing.T) {
 	}
 }
 
-// A turn that fails says to AIR of what kind that is; a missing login stays the error
-// that begins the editor's own, and another editor gets errors alone.
-func TestAIRSessionFailure(t *testing.T) {
-	for _, c := range []struct{ kind, text, category, actions string }{
-		{"rate_limit", "Too many requests", "limit", `["retry"]`},
-		{"rate_limit", "You've hit your session limit", "limit", `[]`},
-		{"billing_error", "Credit balance is too low", "limit", `[]`},
-		{"overloaded", "Overloaded", "service", `["retry"]`},
-		{"invalid_request", "too long\nby far", "request", `[]`},
-		{"server_error", "Internal server error", "service", `["retry"]`},
-		{"", "Something", "service", `["retry"]`},
-	} {
-		t.Run(c.kind+" "+c.text, func(t *testing.T) {
-			t.Parallel()
-			for _, takes := range []bool{true, false} {
-				e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Result: ct.APIError(500, c.kind, c.text)}, {}}})
-				e.Initialize(map[bool]string{true: airWith("sessionFailure"), false: airWith()}[takes])
-				s := e.Open(t.TempDir())
-				turn := e.Prompt(s, "hi")
-				if !takes {
-					turn.Fails("")
-					continue
-				}
-				turn.Ends(acp.StopReasonEndTurn)
-				f := turn.Resp.Get(airKey + ".sessionFailure")
-				title, details, _ := strings.Cut(c.text, "\n")
-				require.Equal(t, []string{title, details, c.category, "error", c.actions}, []string{f.Get("title").Str, f.Get("details").Str, f.Get("category").Str, f.Get("severity").Str, f.Get("actions").Raw})
-				require.NotEmpty(t, f.Get("id").Str)
-				require.EqualValues(t, 1, f.Get("revision").Int())
-				again := e.Prompt(s, "again")
-				again.Ends(acp.StopReasonEndTurn)
-				require.False(t, again.Resp.Get("_meta").Exists(), "of that turn alone")
-			}
-		})
-	}
-	t.Run("login", func(t *testing.T) {
-		e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Result: ct.AuthError()}}})
-		e.Initialize(airWith("sessionFailure"))
-		require.Equal(t, -32000, e.Prompt(e.Open(t.TempDir()), "hi").Fails("/login").Code)
-	})
-	t.Run("retries and death", func(t *testing.T) {
-		retry := `{"type":"system","subtype":"api_retry","attempt":2,"max_retries":10,"error_status":529,"error":"overloaded"}`
-		e, _ := scripted(t, turns(steps{ct.Raw(retry, strings.Replace(retry, "529", "null", 1), strings.Replace(retry, "overloaded", "authentication_failed", 1)), ct.Die(3)}))
-		e.Initialize(airWith("sessionFailure"))
-		s := e.Open(t.TempDir())
-		require.True(t, e.Prompt(s, "hi").Failed())
-		var got []string
-		for _, f := range e.told(s, "sessionFailure") {
-			got = append(got, f.Get("severity").Str+" "+f.Get("category").Str+" "+f.Get("actions").Raw+" "+f.Get("title").Str)
-		}
-		require.Len(t, got, 3)
-		require.Equal(t, "warning service [] Trying Claude again, attempt 2 of 10", got[0])
-		require.Equal(t, "warning service [] Reconnecting to Claude, attempt 2 of 10", got[1])
-		require.Contains(t, got[2], `error connection ["retry"] `)
-	})
-}
-
 // A prompt may ask which files its turn edits: those of file tools, within the
 // session's folders.
 func TestAIRFileChangeReport(t *testing.T) {

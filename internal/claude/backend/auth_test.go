@@ -3,7 +3,6 @@ package backend_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
-	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
 // TestAuthMethods says which client is offered a login in a terminal, and how.
@@ -48,23 +46,6 @@ func TestAuthMethods(t *testing.T) {
 	}
 }
 
-// An editor that sends its user to an address is told when a server knows that they were
-// there. Others are told nothing that they cannot know.
-func TestAddressThatWasVisited(t *testing.T) {
-	for caps, want := range map[string]bool{`{"elicitation":{"form":{},"url":{}}}`: true, `{"elicitation":{"form":{}}}`: false} {
-		e, _ := scripted(t, turns(steps{
-			ct.Raw(`{"type":"system","subtype":"elicitation_complete","elicitation_id":""}`, `{"type":"system","subtype":"elicitation_complete","elicitation_id":"x"}`),
-			ct.Text("done"),
-		}))
-		e.Initialize(caps)
-		e.Prompt(e.Open(t.TempDir()), "go").Ends(acp.StopReasonEndTurn)
-		if want {
-			require.Equal(t, "x", (<-e.Completed).Get("elicitationId").Str)
-		}
-		require.Empty(t, e.Completed)
-	}
-}
-
 // states are those that the editor was told of by itself.
 func (r *wireLog) states() (states []string) {
 	r.mu.Lock()
@@ -75,26 +56,6 @@ func (r *wireLog) states() (states []string) {
 		}
 	}
 	return states
-}
-
-// A client of drafts is told when the login is missing, or there again, once.
-func TestAuthStatusUpdate(t *testing.T) {
-	for caps, drafts := range map[string]bool{`{"plan":{}}`: true, `{}`: false} {
-		var r wireLog
-		bad := ct.Turn{Result: ct.APIError(401, "invalid_request", "Login expired · Please run /login")}
-		cli := ct.New(t, ct.Script{Turns: []ct.Turn{{}, bad, bad, {}, {}}})
-		e := serve(t, backend.Options{Claude: cli.Path, Env: []string{"HOME=" + t.TempDir()}, Trace: r.trace})
-		e.Initialize(caps)
-		s := e.Open(t.TempDir())
-		for i, want := range [][]string{nil, {"unauthenticated"}, {"unauthenticated"}, {"unauthenticated", "authenticated"}, {"unauthenticated", "authenticated"}} {
-			turn := e.Prompt(s, "hi")
-			<-turn.Done
-			if !drafts {
-				want = nil
-			}
-			require.Equal(t, want, r.states(), "turn %d", i)
-		}
-	}
 }
 
 func TestAuthStatusOfTheCLI(t *testing.T) {
@@ -130,52 +91,4 @@ func TestLogoutWithoutAStatus(t *testing.T) {
 	e.Initialize(`{}`)
 	_, err := e.Try(acp.AgentMethodLogout, `{}`)
 	require.ErrorContains(t, err, "credentials in the environment")
-}
-
-const providerSet = `{"providerId":"main","apiType":"anthropic","baseUrl":"http://127.0.0.1:1/v","headers":{"X-Editor":"key","A":"b"}}`
-
-// An editor that the user trusts may say where the model is, for sessions that are
-// opened from then on.
-func TestProviders(t *testing.T) {
-	cli := ct.New(t, ct.Script{})
-	e := serve(t, backend.Options{Claude: cli.Path, TrustEditor: true, Env: []string{"HOME=" + t.TempDir(), "ANTHROPIC_BASE_URL=https://me:secret@example.com/v1?key=secret", "ANTHROPIC_API_KEY=secret"}})
-	require.True(t, e.Initialize(`{"plan":{}}`).Get("agentCapabilities.providers").IsObject())
-	list := func(address string) {
-		require.JSONEq(t, `{"providers":[{"providerId":"main","supported":["anthropic"],"required":false,"current":{"apiType":"anthropic","baseUrl":"`+address+`"}}]}`, e.Call("providers/list", `{}`).Raw)
-	}
-	env := func() []string {
-		e.Open(t.TempDir())
-		starts := cli.Starts()
-		return starts[len(starts)-1].Env
-	}
-	list("https://example.com/v1")
-	for params, want := range map[string]string{
-		`{"providerId":"x"}`: "unknown provider",
-		strings.Replace(providerSet, `"anthropic"`, `"openai"`, 1):                  "expected anthropic",
-		strings.Replace(providerSet, "http:", "file:", 1):                           "http:// or https://",
-		strings.Replace(providerSet, "http://127.0.0.1:1/v", "", 1):                 "http:// or https://",
-		strings.Replace(providerSet, `"key"`, `"key\nAuthorization: x"`, 1):         "texts of one line",
-		strings.Replace(providerSet, `"X-Editor":"key"`, `"X-Editor\nB":"key"`, 1):  "texts of one line",
-		strings.Replace(providerSet, `"X-Editor":"key"`, `"X-Editor":["a","b"]`, 1): "texts of one line",
-	} {
-		_, err := e.Try("providers/set", params)
-		require.ErrorContains(t, err, want, params)
-	}
-	require.Contains(t, env(), "ANTHROPIC_API_KEY=secret")
-	e.Call("providers/set", providerSet)
-	list("http://127.0.0.1:1/v")
-	got := env()
-	last := func(name string) string {
-		i := slices.IndexFunc(got, func(v string) bool { return strings.HasPrefix(v, name+"=") })
-		require.GreaterOrEqual(t, i, 0, name)
-		return got[i]
-	}
-	require.Equal(t, "ANTHROPIC_BASE_URL=http://127.0.0.1:1/v", last("ANTHROPIC_BASE_URL"))
-	require.Equal(t, "ANTHROPIC_CUSTOM_HEADERS=A: b\nX-Editor: key", last("ANTHROPIC_CUSTOM_HEADERS"))
-	require.NotContains(t, strings.Join(got, "\n"), "secret")
-	e.Call("providers/disable", `{"providerId":"other"}`)
-	list("http://127.0.0.1:1/v")
-	e.Call("providers/disable", `{"providerId":"main"}`)
-	list("https://example.com/v1")
-	require.Contains(t, env(), "ANTHROPIC_API_KEY=secret")
 }

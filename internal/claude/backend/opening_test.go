@@ -155,21 +155,3 @@ func permutations(list []string) (all [][]string) {
 	}
 	return all
 }
-
-// What the CLI asks before its session is open is asked when it is.
-func TestAsksBeforeTheSessionIsOpen(t *testing.T) {
-	t.Parallel()
-	for _, method := range openings {
-		script := turns(steps{ct.Text("Working.")})
-		script.Start = steps{ct.Raw(`{"type":"control_request","request_id":"req-1-toolu_1","request":{"subtype":"can_use_tool","tool_name":"AskUserQuestion","tool_use_id":"toolu_1",` +
-			`"input":{"questions":[{"question":"Which database?","header":"DB","multiSelect":false,"options":[{"label":"PostgreSQL"},{"label":"SQLite"}]}]}}}`)}
-		saved := save(t, script, promptLine)
-		e, s, _ := saved.opens(method)
-		r := e.Asked("Which database?")
-		require.Equal(t, s, r.Get("sessionId").Str)
-		r.Selects("SQLite")
-		require.Equal(t, "SQLite", gjson.GetBytes(saved.cli.AwaitReply("toolu_1"), "updatedInput.answers.Which database?").Str)
-		e.works(s)
-		e.Leave()
-	}
-}

@@ -9,10 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
-	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
@@ -24,70 +21,6 @@ var (
 // answers is what the agent got for a question call.
 func answers(cli *ct.CLI, id string) string {
 	return gjson.GetBytes(cli.AwaitReply(id), "updatedInput.answers").Raw
-}
-
-// Whoever watches is told of each call that Claude Code has its answer, and of no other.
-func TestUsedIsToldOfOneCall(t *testing.T) {
-	d := new(desk.Desk)
-	used := make(chan desk.Ref, 10)
-	d.WatchReceipts(func(r desk.Ref, err error) { r.Revision = 0; used <- r })
-	script := turns(steps{ct.Message(ct.Question("toolu_1", which), ct.Question("toolu_2", many)), ct.Message(ct.AskTool("toolu_3", "Bash", map[string]any{"command": "ls"}, "a.go", nil))})
-	e := serve(t, backend.Options{Claude: ct.New(t, script).Path, Desk: d})
-	s := e.Ready()
-	turn := e.Prompt(s, "hi")
-	e.Asked("Which database?")
-	require.NoError(t, d.Answer(desk.Ref{Session: s, ID: "toolu_1"}, []convert.Answer{{Selected: []string{"SQLite"}}}, "phone"))
-	require.Equal(t, desk.Ref{Session: s, ID: "toolu_1"}, <-used)
-	second := e.Asked("Which features?")
-	require.Empty(t, used, "the second is open")
-	second.Types("none")
-	require.Equal(t, desk.Ref{Session: s, ID: "toolu_2"}, <-used)
-	e.Next().Selects("allow")
-	require.Equal(t, desk.Ref{Session: s, ID: "toolu_3"}, <-used)
-	turn.Ends(acp.StopReasonEndTurn)
-	require.Empty(t, used)
-}
-
-// A question ends with its turn, whoever ends that: it is withdrawn, shown as failed, and the
-// session goes on. What the CLI withdraws has no reply, and whoever keeps an answer is told.
-func TestTurnEndsWhileAsking(t *testing.T) {
-	for name, how := range map[string]func(e *editor, s string, cli int){
-		"session/cancel":       func(e *editor, s string, _ int) { e.Cancel(s) },
-		"the CLI withdraws it": func(_ *editor, _ string, cli int) { interrupt(t, cli) },
-		"the CLI dies":         func(_ *editor, _ string, cli int) { kill(t, cli) },
-		"the next prompt":      nil,
-	} {
-		t.Run(name, func(t *testing.T) {
-			cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("next")}))
-			d, told := new(desk.Desk), make(chan error, 10)
-			defer d.WatchReceipts(func(_ desk.Ref, err error) { told <- err })()
-			e := serve(t, backend.Options{Claude: cli.Path, Desk: d})
-			s := e.Ready()
-			turn := e.Prompt(s, "hi")
-			r := e.Asked("Which database?")
-			next := func() *acptest.Turn { return e.Prompt(s, "again") }
-			if how != nil {
-				how(e, s, cli.Starts()[0].Pid)
-			} else {
-				running := next()
-				next = func() *acptest.Turn { return running }
-			}
-			if name == "the CLI dies" {
-				turn.Fails("Claude Code was ended by a signal")
-			} else {
-				turn.Ends(acp.StopReasonCancelled)
-			}
-			<-r.Withdrawn
-			if name == "the CLI withdraws it" {
-				require.ErrorContains(t, <-told, "the agent withdrew the request")
-				require.Empty(t, cli.Reply("toolu_1"))
-			}
-			require.Equal(t, "failed", e.Tool(s, "toolu_1")["status"])
-			next().Ends(acp.StopReasonEndTurn)
-			require.Equal(t, []string{"hi", "again"}, cli.Prompts())
-			require.Equal(t, "next", e.Said(s))
-		})
-	}
 }
 
 // What the user took back is not answered by what comes behind, in the same

@@ -49,6 +49,31 @@ func init() { // they play commands themselves
 			require.NoError(p, err)
 			p.vars["long"] = strings.Repeat("x", n)
 		},
+		"later": func(p *player, a []string) {
+			d, err := time.ParseDuration(a[0])
+			require.NoError(p, err)
+			p.clock.advance(d)
+		},
+		"do-for": func(p *player, a []string) { // VALUE OF COMMANDS
+			if a[0] == a[1] {
+				p.play(strings.Split(a[2], " ;; "))
+			}
+		},
+		"known-session": func(p *player, a []string) { p.known = true },
+		"remember-pid":  func(p *player, a []string) { p.vars["pid"] = strconv.Itoa(p.started("last").Pid) },
+		"remembered-gone": func(p *player, a []string) {
+			pid, err := strconv.Atoi(p.vars["pid"])
+			require.NoError(p, err)
+			requireGone(p, pid)
+		},
+		"states": func(p *player, a []string) { require.Equal(p, a, append([]string{}, p.wire.states()...), p.line) },
+		"completed": func(p *player, a []string) {
+			if len(a) == 0 {
+				require.Empty(p, p.e.Completed)
+				return
+			}
+			require.Equal(p, a[0], (<-p.e.Completed).Get("elicitationId").Str)
+		},
 		"let":   func(p *player, a []string) { p.vars[a[0]] = a[1] },
 		"write": func(p *player, a []string) { p.write(a[0], a[1]) },
 
@@ -134,6 +159,26 @@ func init() { // they play commands themselves
 			require.Empty(p, p.e.Requests, "one request at a time")
 			p.play(strings.Split(a[map[bool]int{true: 1, false: 2}[strings.Contains(p.r.Raw, a[0])]], " ;; "))
 		},
+		// Who watches the desk: "receipt OP V" is the next answer that was used, or not;
+		// "turn-ended NAME OP V" the next turn, and turn-same the same one.
+		"receipt":  func(p *player, a []string) { p.check(text(<-p.receipts), a) },
+		"receipts": func(p *player, a []string) { require.Equal(p, a[0], strconv.Itoa(len(p.receipts))) },
+		"turn-ended": func(p *player, a []string) {
+			p.over = <-p.overs
+			commands["turn-same"](p, a)
+		},
+		"turn-same": func(p *player, a []string) {
+			o := p.over
+			values := map[string]string{"session": o.Session, "dir": o.Dir, "agent": o.Agent, "working": strconv.FormatBool(o.Working), "said": o.About.Told().Said}
+			if o.Err != nil {
+				values["error"] = o.Err.Error()
+			}
+			p.check(text(values[a[0]]), a[1:])
+		},
+		"turns-ended": func(p *player, a []string) { require.Equal(p, a[0], strconv.Itoa(len(p.overs))) },
+		"open-at-desk": func(p *player, a []string) {
+			require.Eventually(p, func() bool { return strconv.Itoa(len(p.opts.Desk.List())) == a[0] }, acptest.Patience, time.Millisecond)
+		},
 		"desk": func(p *player, a []string) {
 			list := p.opts.Desk.List()
 			require.Len(p, list, 1)
@@ -204,6 +249,15 @@ func init() { // they play commands themselves
 			}
 			require.Equal(p, a[1:], append([]string{}, got...), p.line)
 		},
+		"steps": func(p *player, a []string) { // ID PATH V...: what each update of a tool call has there
+			var got []string
+			for _, u := range p.e.Updates(p.vars["s"]) {
+				if u.Get("toolCallId").Str == a[0] {
+					got = append(got, u.Get(a[1]).String())
+				}
+			}
+			require.Equal(p, a[2:], got, p.line)
+		},
 		"of": func(p *player, a []string) { // ID N PATH V: N updates of a tool call or more, all with that
 			n := 0
 			for _, u := range p.e.Updates(p.vars["s"]) {
@@ -269,13 +323,14 @@ func init() { // they play commands themselves
 			p.cli.Await(p.line, func([]ct.Line) bool { return len(p.cli.Controls(a[0])) >= n })
 			require.Len(p, p.cli.Controls(a[0]), n)
 		},
-		"starts":  func(p *player, a []string) { require.Equal(p, a[0], strconv.Itoa(len(p.cli.Starts())), p.line) },
-		"args":    func(p *player, a []string) { p.check(text(strings.Join(p.started(a[0]).Args, " ")), a[1:]) },
-		"env":     func(p *player, a []string) { p.check(text(strings.Join(p.started(a[0]).Env, "\n")), a[1:]) },
-		"release": func(p *player, a []string) { p.cli.Release(a[0]) },
-		"kill":    func(p *player, a []string) { kill(p, p.started("last").Pid) },
-		"gone":    func(p *player, a []string) { requireGone(p, p.started("last").Pid) },
-		"reached": func(p *player, a []string) { reached(p.e, p.vars["s"], p.cli, p.script.Old, a...) },
+		"starts":    func(p *player, a []string) { require.Equal(p, a[0], strconv.Itoa(len(p.cli.Starts())), p.line) },
+		"args":      func(p *player, a []string) { p.check(text(strings.Join(p.started(a[0]).Args, " ")), a[1:]) },
+		"env":       func(p *player, a []string) { p.check(text(strings.Join(p.started(a[0]).Env, "\n")), a[1:]) },
+		"release":   func(p *player, a []string) { p.cli.Release(a[0]) },
+		"kill":      func(p *player, a []string) { kill(p, p.started("last").Pid) },
+		"interrupt": func(p *player, a []string) { interrupt(p, p.started("last").Pid) },
+		"gone":      func(p *player, a []string) { requireGone(p, p.started("last").Pid) },
+		"reached":   func(p *player, a []string) { reached(p.e, p.vars["s"], p.cli, p.script.Old, a...) },
 		// "becomes" takes the script in the place of the one that runs.
 		"becomes": func(p *player, a []string) {
 			_, err := ct.Install(filepath.Dir(p.cli.Path), p.script)
@@ -441,6 +496,10 @@ func (p *player) block(a []string) ct.Block {
 		return ct.AskTool(a[1], a[2], json.RawMessage(a[3]), "", suggestions)
 	case "flood":
 		return ct.Block{Type: "text", Repeat: floodSize}
+	case "failed": // BLOCK: one that the CLI did not take
+		b := p.block(a[1:])
+		b.Output, b.Failed, b.Detail = "InputValidationError: todos", true, nil
+		return b
 	case "todo":
 		return ct.TodoWrite(a[1], a[2:]...)
 	case "agent": // ID TASK ( STEP ; STEP )

@@ -143,6 +143,13 @@ type player struct {
 	last    *acptest.Turn // the one that ended last
 	r       *acptest.Request
 	reply   gjson.Result
+
+	wire     wireLog
+	clock    clock
+	receipts chan string
+	overs    chan desk.Turn
+	over     desk.Turn
+	known    bool // the stand-in has had the session
 }
 
 var variable = regexp.MustCompile(`\$[a-z]+`)
@@ -220,6 +227,9 @@ func (p *player) start() {
 			p.store = save(p.T, p.script, p.saved...)
 			p.cli, p.vars["dir"] = p.store.cli, p.store.dir
 			p.opts.Env = p.store.options().Env
+			if p.known {
+				require.NoError(p, os.WriteFile(filepath.Join(filepath.Dir(p.cli.Path), "session-"+reopened), []byte("0"), 0o600))
+			}
 		} else {
 			p.cli = ct.New(p.T, p.script)
 		}
@@ -281,6 +291,22 @@ func (p *player) option(name, value string) {
 		p.opts.Env = append(p.opts.Env, value)
 	case "desk":
 		p.opts.Desk = new(desk.Desk)
+		p.receipts, p.overs = make(chan string, 10), make(chan desk.Turn, 10)
+		p.Cleanup(p.opts.Desk.WatchReceipts(func(r desk.Ref, err error) {
+			if err != nil {
+				r.ID += ": " + err.Error()
+			}
+			p.receipts <- r.ID
+		}))
+		p.Cleanup(p.opts.Desk.WatchTurns(func(turn desk.Turn) {
+			if turn.Prompts == 0 {
+				p.overs <- turn
+			}
+		}))
+	case "clock":
+		p.opts.Now = p.clock.Now
+	case "trace":
+		p.opts.Trace = p.wire.trace
 	case "log":
 		p.opts.Logger = slog.New(slog.NewTextHandler(&p.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	default:

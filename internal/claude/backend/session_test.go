@@ -203,21 +203,6 @@ func TestSessionGoesOnUnderAnotherID(t *testing.T) {
 	require.False(t, reply.Get("_meta.acp-bridge").Exists(), "it was dismissed")
 }
 
-// An editor that loads a session that is open starts over with it: the process that
-// it had is gone before the next one begins, also one that is slow to end.
-func TestLoadOfAnOpenSession(t *testing.T) {
-	t.Parallel()
-	s := save(t, ct.Script{IgnoreEOF: true}, promptLine)
-	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
-	starts := s.cli.Starts()
-	first := starts[len(starts)-1].Pid
-	_, err := ct.Install(filepath.Dir(s.cli.Path), ct.Script{})
-	require.NoError(t, err)
-	e.Call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
-	requireGone(t, first)
-	e.Prompt(reopened, "go on").Ends(acp.StopReasonEndTurn)
-}
-
 // Messages of a transcript have the same names each time, and a compaction is told to a
 // client that shows it.
 func TestNamesOfATranscript(t *testing.T) {

@@ -3,6 +3,7 @@ package backend_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -342,6 +343,7 @@ func init() { // they play commands themselves
 		"logs":        func(p *player, a []string) { p.check(text(p.log.String()), a) },
 		"note":        func(p *player, a []string) { require.NoError(p, os.WriteFile(a[0], []byte(a[1]), 0o600)) },
 	}
+	maps.Copy(commands, liveCommands)
 }
 
 // e4 is the editor, with a session.

@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					p := &player{T: t, serving: backend.Serve, turns: map[string]*acptest.Turn{}, vars: map[string]string{
-						"child": child, "dir": t.TempDir(), "plainform": plainForm, "login": logIn, "endsturn": endsTurn, "id": reopened,
+						"child": child, "dir": t.TempDir(), "plainform": plainForm, "login": logIn, "endsturn": endsTurn, "id": reopened, "words": "echo" + strings.Repeat(" word", 60),
 					}}
 					maps.Copy(p.vars, row.vars)
 					t.Cleanup(func() {
@@ -150,6 +150,7 @@ type player struct {
 	overs    chan desk.Turn
 	over     desk.Turn
 	known    bool // the stand-in has had the session
+	live     *running
 }
 
 var variable = regexp.MustCompile(`\$[a-z]+`)

@@ -137,10 +137,18 @@ func (p *player) block(a []string) ct.Block {
 		return ct.AskTool(a[1], a[2], json.RawMessage(a[3]), "", suggestions)
 	case "flood":
 		return ct.Block{Type: "text", Repeat: floodSize}
-	case "failed": // BLOCK: one that the CLI did not take
+	case "failed": // BLOCK: it fails
 		b := p.block(a[1:])
-		b.Output, b.Failed, b.Detail = "InputValidationError: todos", true, nil
+		b.Failed, b.Detail = true, nil
 		return b
+	case "detail": // JSON BLOCK
+		b := p.block(a[2:])
+		b.Detail = json.RawMessage(a[1])
+		return b
+	case "command": // ID TASK OUTPUT ( STEP ; STEP )
+		return ct.Command(a[1], a[2], a[3], p.turn(a[5:len(a)-1]).Steps...)
+	case "background":
+		return inBackground()
 	case "todo":
 		return ct.TodoWrite(a[1], a[2:]...)
 	case "agent": // ID TASK ( STEP ; STEP )

@@ -89,9 +89,17 @@ func TestManualAndCompletion(t *testing.T) {
 		return make(fs)
 	}
 	require.Contains(t, p.Manual(), ".SH MORE OF IT\n.nf\ntext\n.fi\n")
-	fish := p.fishCompletion()
-	require.Contains(t, fish, "-l word -d 'a word' -x\n")
-	require.Contains(t, fish, "-l name -d 'a name' -x -a 'one two'\n")
+	for words, want := range map[string]string{
+		"stop --name": "words: one two", "stop --word": "words:", "stop x": "words: --name --word --help", "stop -- x": "default:",
+		"help": "words: stop completion man version start more", "": "words: stop completion man version start help --name --help",
+	} {
+		kind, list := p.complete(strings.Fields(words))
+		said := kind + ":"
+		for _, e := range list {
+			said += " " + e.Line
+		}
+		require.Equal(t, want, said, words)
+	}
 }
 
 func TestStamped(t *testing.T) {

@@ -153,9 +153,9 @@ func checkCompletion(t *testing.T, p *cli.Program, shell string, flags []string)
 	out, err := exec.Command(path, append(flags, file)...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	each(p, func(c cli.Command, flags []string) {
-		require.Contains(t, text, c.Name)
+		require.Contains(t, Run(t, p, "completion", "--", ""), "\n"+c.Name+"\t"+c.Summary+"\n")
 		for _, f := range flags {
-			require.Contains(t, text, f, c.Name)
+			require.Contains(t, Run(t, p, "completion", "--", c.Name, ""), "\n"+cli.Dashed(f)+"\t", c.Name)
 		}
 	})
 }
@@ -164,7 +164,11 @@ func checkCompletion(t *testing.T, p *cli.Program, shell string, flags []string)
 // with a file call.json.
 func Bash(t *testing.T, p *cli.Program, words ...string) []string {
 	t.Helper()
+	said := Run(t, p, append([]string{"completion", "--"}, words...)...)
 	script := Run(t, p, "completion", "bash") + `compopt() { :; }
+` + p.Name + `() { [ "$*" = 'completion -- ` + strings.Join(words, " ") + `' ] && cat <<'END'
+` + said + `END
+}
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 _` + strings.ReplaceAll(p.Name, "-", "_") + `
 printf '%s\n' "${COMPREPLY[@]}"

@@ -53,6 +53,8 @@ type Editor struct {
 		Answered(params gjson.Result)
 	}
 
+	// Pings, if set, lets the editor answer what asks whether it has seen something.
+	Pings chan struct{}
 	// Forget makes the editor keep no updates.
 	Forget bool
 	// pause, if set, stops the editor from reading until it is closed.
@@ -138,7 +140,12 @@ func (e *Editor) Request(ctx context.Context, method string, params json.RawMess
 // Accept lets watch see a request in its place among the updates.
 func (e *Editor) Accept(ctx context.Context, method string, params json.RawMessage) conn.Answer {
 	if strings.HasPrefix(method, "_acp-bridge/") { // as most editors do, in order
-		return func() (any, error) { return nil, acp.NewMethodNotFound(method) }
+		return func() (any, error) {
+			if e.Pings != nil {
+				<-e.Pings
+			}
+			return nil, acp.NewMethodNotFound(method)
+		}
 	}
 	if e.Watch != nil {
 		e.Watch.Arrives(ctx, method, gjson.ParseBytes(params))

@@ -3,8 +3,6 @@ package pipeagent_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,14 +18,11 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
-	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/pipeagent"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
-
-const patience = 5 * time.Minute
 
 // The test binary is also the command: an agent that asks on its pipe and says
 // what it got.
@@ -78,111 +73,36 @@ func answersOf(response string) (answers []string) {
 	return answers
 }
 
-// client is an editor, played by the test.
+// client is an editor, and how much of what the agent says the test has heard.
 type client struct {
-	t        *testing.T
-	conn     *conn.Conn
-	requests chan request
-	said     chan string
+	*acptest.Editor
+	heard int
 }
 
-type request struct {
-	gjson.Result
-	method string
-	answer chan any
+func serve(t *testing.T, o pipeagent.Options) *client {
+	c := &client{Editor: acptest.NewEditor(t, func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return pipeagent.Serve(ctx, in, out, o)
+	})}
+	c.Initialize(`{}`)
+	return c
 }
 
-func (c *client) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	if strings.HasPrefix(method, "_") {
-		return nil, acp.NewMethodNotFound(method)
-	}
-	r := request{gjson.ParseBytes(params), method, make(chan any, 1)}
-	c.requests <- r
-	select {
-	case v := <-r.answer:
-		return v, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (c *client) Notify(_ context.Context, _ string, params json.RawMessage) {
-	u := gjson.GetBytes(params, "update")
-	if u.Get("sessionUpdate").Str == "agent_message_chunk" {
-		c.said <- u.Get("content.text").Str
-	}
-}
-
-// serve starts the agent with a client, and returns how to leave.
-func serve(t *testing.T, o pipeagent.Options) (c *client, leave func()) {
-	in, out := io.Pipe()
-	back, w := io.Pipe()
-	served := make(chan error, 1)
-	go func() { served <- pipeagent.Serve(context.Background(), in, w, o) }()
-	c = &client{t: t, requests: make(chan request, 9), said: make(chan string, 99)}
-	c.conn = conn.New(back, out, c, nil)
-	left := false
-	leave = func() {
-		if left {
-			return
-		}
-		left = true
-		require.NoError(t, out.Close())
-		require.NoError(t, <-served)
-		back.Close()
-		c.conn.Close()
-	}
-	t.Cleanup(leave)
-	c.call("initialize", `{"protocolVersion":1,"clientCapabilities":{}}`)
-	return c, leave
-}
-
-func (c *client) call(method, params string) gjson.Result {
-	c.t.Helper()
-	raw, err := c.conn.Call(c.t.Context(), method, json.RawMessage(params))
-	require.NoError(c.t, err)
-	return gjson.ParseBytes(raw)
-}
-
-func (c *client) open() string {
-	return c.call("session/new", `{"cwd":"`+filepath.ToSlash(c.t.TempDir())+`","mcpServers":[]}`).Get("sessionId").Str
-}
-
-type ending struct {
-	reason string
-	err    error
-}
-
-func (c *client) prompt(session, text string) <-chan ending {
-	done := make(chan ending, 1)
-	go func() {
-		raw, err := c.conn.Call(context.Background(), "session/prompt", json.RawMessage(`{"sessionId":"`+session+`","prompt":[{"type":"text","text":"`+text+`"}]}`))
-		done <- ending{gjson.GetBytes(raw, "stopReason").Str, err}
-	}()
-	return done
-}
-
-// says waits until the agent has said something.
-func (c *client) says(want string) { c.t.Helper(); c.saysOne(want) }
-
-// saysOne waits until the agent has said one of several things, and returns which.
-func (c *client) saysOne(wants ...string) int {
-	c.t.Helper()
-	for all := ""; ; {
-		if i := slices.IndexFunc(wants, func(w string) bool { return strings.Contains(all, w) }); i >= 0 {
+// says waits until the agent has said one of several things, and returns which.
+func (c *client) says(session string, wants ...string) int {
+	c.T.Helper()
+	for late := time.After(acptest.Patience); ; {
+		_, more := c.Log()
+		said := c.Said(session)
+		if i := slices.IndexFunc(wants, func(w string) bool { return strings.Contains(said[c.heard:], w) }); i >= 0 {
+			c.heard = len(said)
 			return i
 		}
 		select {
-		case more := <-c.said:
-			all += more
-		case <-time.After(patience):
-			require.Fail(c.t, "not said", "%q in %q", wants, all)
+		case <-more:
+		case <-late:
+			require.Fail(c.T, "not said", "%q in %q", wants, said)
 		}
 	}
-}
-
-func (r request) selects(id string) {
-	r.answer <- map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": id}}
 }
 
 func command(t *testing.T, dialect string) []string {
@@ -199,35 +119,35 @@ func TestCommand(t *testing.T) {
 	// pi asks both in one call, Opal in two.
 	for dialect, place := range map[string][2]string{"pi": {"\n\nQuestion 1 of 2.", "\n\nQuestion 2 of 2."}, "opal": {}} {
 		t.Run(dialect, func(t *testing.T) {
-			c, _ := serve(t, pipeagent.Options{Command: command(t, dialect)})
-			s := c.open()
+			c := serve(t, pipeagent.Options{Command: command(t, dialect)})
+			s := c.Open(t.TempDir())
 			for early := false; !early; {
-				turn := c.prompt(s, "a name")
-				c.says("working on a name\n")
-				r := <-c.requests
-				require.Equal(t, "session/request_permission", r.method)
+				turn := c.Prompt(s, "a name")
+				c.says(s, "working on a name\n")
+				r := c.Next()
+				require.Equal(t, "session/request_permission", r.Method)
 				require.Equal(t, "Which database?"+place[0], r.Get("toolCall.content.0.content.text").Str)
 				if dialect == "opal" {
 					require.Equal(t, "Which database?", r.Get("toolCall.title").Str)
 				}
-				r.selects("SQLite")
-				r = <-c.requests
+				r.Selects("SQLite")
+				r = c.Next()
 				require.Equal(t, "What name?"+place[1], r.Get("toolCall.content.0.content.text").Str)
 				began := time.Now()
-				r.selects("__other__") // without a text: it is asked for in the conversation
-				c.says("What name?")
-				require.Equal(t, ending{reason: "end_turn"}, <-turn)
+				r.Selects("__other__") // without a text: it is asked for in the conversation
+				c.says(s, "What name?")
+				turn.Ends(acp.StopReasonEndTurn)
 				// Sent at once it was typed before the question can have been read.
-				turn = c.prompt(s, "typed ahead")
-				if early = c.saysOne("before you can have read this question", "got typed ahead\n") == 0; !early {
+				turn = c.Prompt(s, "typed ahead")
+				if early = c.says(s, "before you can have read this question", "got typed ahead\n") == 0; !early {
 					require.GreaterOrEqual(t, time.Since(began), seen.Person)
 				}
-				require.Equal(t, ending{reason: "end_turn"}, <-turn)
+				turn.Ends(acp.StopReasonEndTurn)
 			}
 			for again := true; again; {
-				turn := c.prompt(s, "orders")
-				again = c.saysOne("before you can have read this question", "got orders\n") == 0
-				require.Equal(t, ending{reason: "end_turn"}, <-turn)
+				turn := c.Prompt(s, "orders")
+				again = c.says(s, "before you can have read this question", "got orders\n") == 0
+				turn.Ends(acp.StopReasonEndTurn)
 			}
 		})
 	}
@@ -236,21 +156,18 @@ func TestCommand(t *testing.T) {
 // A cancelled turn ends the command, also one that asks nothing, and a command
 // that fails says so.
 func TestCommandEnds(t *testing.T) {
-	c, _ := serve(t, pipeagent.Options{Command: command(t, "pi")})
-	s := c.open()
+	c := serve(t, pipeagent.Options{Command: command(t, "pi")})
+	s := c.Open(t.TempDir())
 	for _, text := range []string{"hang", "ask"} {
-		turn := c.prompt(s, text)
-		c.says("working")
+		turn := c.Prompt(s, text)
+		c.says(s, "working")
 		if text == "ask" {
-			<-c.requests
+			c.Next()
 		}
-		require.NoError(t, c.conn.Notify(t.Context(), "session/cancel", json.RawMessage(`{"sessionId":"`+s+`"}`)))
-		require.Equal(t, ending{reason: "cancelled"}, <-turn)
+		c.Cancel(s)
+		turn.Ends(acp.StopReasonCancelled)
 	}
-	end := <-c.prompt(s, "fail")
-	var re *acp.RequestError
-	require.True(t, errors.As(end.err, &re), "%v", end.err)
-	require.Contains(t, re.Message, "exit status 3: out of luck")
+	c.Prompt(s, "fail").Fails("exit status 3: out of luck")
 }
 
 // Agents elsewhere are asked for in the session that was opened last; what they
@@ -258,7 +175,7 @@ func TestCommandEnds(t *testing.T) {
 func TestSocket(t *testing.T) {
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	require.NoError(t, err)
-	c, leave := serve(t, pipeagent.Options{Listener: l, First: adapter.Permission})
+	c := serve(t, pipeagent.Options{Listener: l, First: adapter.Permission})
 	ask := func(request string) (response func() string) {
 		conn, err := net.Dial("unix", l.Addr().String())
 		require.NoError(t, err)
@@ -272,24 +189,24 @@ func TestSocket(t *testing.T) {
 		}
 	}
 	early := ask(`{"type":"ask_user_request","requestId":"1","questions":[{"question":"Early?","options":["PostgreSQL","SQLite"]}]}`)
-	s := c.open()
-	r := <-c.requests
+	s := c.Open(t.TempDir())
+	r := c.Next()
 	require.Equal(t, s, r.Get("sessionId").Str)
-	r.selects("SQLite")
+	r.Selects("SQLite")
 	require.Equal(t, "SQLite", gjson.Get(early(), "answers.0.selectedOption").Str)
 
-	require.Equal(t, ending{reason: "end_turn"}, <-c.prompt(s, "hi"))
-	c.says("Nothing runs here")
+	c.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
+	c.says(s, "Nothing runs here")
 
 	// The user dismisses one; an agent that goes takes its question along.
 	dismissed := ask(requests["opal"][0])
-	(<-c.requests).answer <- map[string]any{"outcome": map[string]any{"outcome": "cancelled"}}
+	c.Next().Cancels()
 	require.EqualValues(t, -32800, gjson.Get(dismissed(), "error.code").Int())
 
 	// The editor goes: every agent is told that it is gone.
 	open := ask(requests["pi"][0])
-	<-c.requests
-	leave()
+	c.Next()
+	c.Leave()
 	require.True(t, gjson.Get(open(), "connectionLost").Bool())
 }
 
@@ -316,8 +233,8 @@ func TestPipedIn(t *testing.T) {
 func TestDismissedBesideAnother(t *testing.T) {
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	require.NoError(t, err)
-	c, leave := serve(t, pipeagent.Options{Listener: l, First: adapter.Permission})
-	c.open()
+	c := serve(t, pipeagent.Options{Listener: l, First: adapter.Permission})
+	c.Open(t.TempDir())
 	agent, err := net.Dial("unix", l.Addr().String())
 	require.NoError(t, err)
 	defer agent.Close()
@@ -326,10 +243,10 @@ func TestDismissedBesideAnother(t *testing.T) {
 		_, err = fmt.Fprintf(agent, `{"type":"ask_user_request","requestId":%q,"questions":[{"question":"%s?","options":["Yes","No"]}]}`+"\n", id, id)
 		require.NoError(t, err)
 	}
-	first := <-c.requests
+	first := c.Next()
 	require.Equal(t, "r1?", first.Get("toolCall.rawInput.question").Str)
-	first.answer <- map[string]any{"outcome": map[string]any{"outcome": "cancelled"}}
-	(<-c.requests).selects("Yes")
+	first.Cancels()
+	c.Next().Selects("Yes")
 	replies := map[string]gjson.Result{}
 	for len(replies) < 2 && got.Scan() {
 		r := gjson.Parse(strings.Clone(got.Text()))
@@ -337,5 +254,5 @@ func TestDismissedBesideAnother(t *testing.T) {
 	}
 	require.True(t, replies["r1"].Get("cancelled").Bool(), replies)
 	require.Equal(t, "Yes", replies["r2"].Get("answers.0.answer").Str, replies)
-	leave()
+	c.Leave()
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -15,64 +14,31 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
-	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/scripted"
 )
 
 // client is an editor whose user does what the steps say, as far as it can.
 type client struct {
-	conn  *conn.Conn
-	reply func(c *client, method string, p gjson.Result) (string, error)
-
-	mu   sync.Mutex
-	said strings.Builder
-	step string // what the step that runs is about
-	seen int    // requests of that step
-}
-
-func (c *client) Notify(_ context.Context, _ string, params json.RawMessage) {
-	p := gjson.ParseBytes(params)
-	if p.Get("update.sessionUpdate").Str != "agent_message_chunk" {
-		return
-	}
-	text := p.Get("update.content.text").Str
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.said.WriteString(text)
-	for _, after := range strings.Split(text, "**Step ")[1:] {
-		_, after, _ = strings.Cut(after, ": ")
-		c.step, _, _ = strings.Cut(after, ".**")
-		c.seen = 0
-	}
-}
-
-func (c *client) Request(_ context.Context, method string, params json.RawMessage) (any, error) {
-	c.mu.Lock()
-	c.seen++
-	c.mu.Unlock()
-	reply, err := c.reply(c, method, gjson.ParseBytes(params))
-	return json.RawMessage(reply), err
+	*acptest.Editor
+	session string
+	step    string // what the step that runs is about
+	seen    int    // requests of that step
 }
 
 // at is the step that runs, and how many requests it has made.
 func (c *client) at() (string, int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	said := c.Said(c.session)
+	_, after, _ := strings.Cut(said[strings.LastIndex(said, "**Step "):], ": ")
+	if step, _, _ := strings.Cut(after, ".**"); step != c.step {
+		c.step, c.seen = step, 0
+	}
 	return c.step, c.seen
-}
-
-func (c *client) heard() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.said.String()
 }
 
 // run plays a whole check and returns the report. typed is what the user types
 // when a turn has ended and a step waits.
 func run(t *testing.T, initialize string, reply func(*client, string, gjson.Result) (string, error), typed func(*client) string) string {
-	agentIn, out := io.Pipe()
-	in, agentOut := io.Pipe()
 	var clock sync.Mutex
 	now := time.Unix(0, 0)
 	slow := func() time.Time { // a second for everything
@@ -81,29 +47,31 @@ func run(t *testing.T, initialize string, reply func(*client, string, gjson.Resu
 		now = now.Add(time.Second)
 		return now
 	}
-	served := make(chan error, 1)
-	go func() {
-		served <- scripted.ServeCheck(context.Background(), agentIn, agentOut, scripted.CheckOptions{Version: "test", Now: slow})
-	}()
-	c := &client{reply: reply}
-	c.conn = conn.New(in, out, c, &conn.Options{Logger: slog.New(slog.DiscardHandler)})
-	defer func() {
-		out.Close()
-		require.NoError(t, <-served)
-		in.Close()
-		c.conn.Close()
-	}()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	_, err := c.conn.Call(ctx, "initialize", json.RawMessage(initialize))
-	require.NoError(t, err)
-	s, err := c.conn.NewSession(ctx, acp.NewSessionRequest{Cwd: "/", McpServers: []acp.McpServer{}})
-	require.NoError(t, err)
-	for words := "go"; !strings.Contains(c.heard(), "People will be asked"); words = typed(c) {
-		_, err := c.conn.Prompt(ctx, acp.PromptRequest{SessionId: s.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(words)}})
-		require.NoError(t, err)
+	c := &client{Editor: acptest.NewEditor(t, func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return scripted.ServeCheck(ctx, in, out, scripted.CheckOptions{Version: "test", Now: slow})
+	})}
+	defer c.Leave()
+	c.Call("initialize", initialize)
+	c.session = c.Open("/")
+	for words := "go"; !strings.Contains(c.Said(c.session), "People will be asked"); words = typed(c) {
+		turn := c.Prompt(c.session, words)
+		for running := true; running; {
+			select {
+			case r := <-c.Requests:
+				c.at()
+				c.seen++
+				if said, err := reply(c, r.Method, r.Result); err != nil {
+					r.Answer <- err
+				} else {
+					r.Answer <- json.RawMessage(said)
+				}
+			case <-turn.Done:
+				running = false
+			}
+		}
+		require.NoError(t, turn.Err)
 	}
-	_, report, _ := strings.Cut(c.heard(), "### ")
+	_, report, _ := strings.Cut(c.Said(c.session), "### ")
 	return report
 }
 
@@ -126,7 +94,7 @@ func buttons(c *client, _ string, p gjson.Result) (string, error) {
 	if step == "dismiss" {
 		return cancelled, nil
 	}
-	want := wishes[step][n-1]
+	want := wishes[step][min(n, len(wishes[step]))-1] // a form came before it
 	for _, o := range p.Get("options").Array() {
 		if o.Get("optionId").Str == want {
 			return selected(want)

@@ -136,25 +136,25 @@ func (c *CLI) Lines() []Line {
 	defer c.mu.Unlock()
 	if f, err := os.Open(filepath.Join(c.dir, receivedFile)); err == nil {
 		defer f.Close()
-		c.readOn(io.NewSectionReader(f, c.read, math.MaxInt64-c.read))
+		more, size := c.readOn(io.NewSectionReader(f, c.read, math.MaxInt64-c.read))
+		c.lines, c.read = append(c.lines, more...), c.read+size
 	}
 	return slices.Clone(c.lines)
 }
 
-// readOn reads the lines that are new. mu is held.
-func (c *CLI) readOn(from io.Reader) {
+// readOn reads the lines that are new, which are of that size.
+func (c *CLI) readOn(from io.Reader) (lines []Line, size int64) {
 	for r := bufio.NewReader(from); ; {
 		raw, err := r.ReadBytes('\n')
 		if err != nil {
-			return // a last line without newline is still being written
+			return lines, size // a last line without newline is still being written
 		}
 		var l Line
 		if err := json.Unmarshal(raw, &l); err != nil {
 			c.t.Error("claudetest: its record is broken:", err)
-			return
+			return lines, size
 		}
-		c.read += int64(len(raw))
-		c.lines = append(c.lines, l)
+		lines, size = append(lines, l), size+int64(len(raw))
 	}
 }
 

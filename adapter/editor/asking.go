@@ -19,10 +19,10 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/session"
 )
 
-// asked is a request of the agent that the editor's user answers, and the editor as package
+// asking is a request of the agent that the editor's user answers, and the editor as package
 // adapter sees it for that: requests go over the connection, updates through the session's
 // outlet.
-type asked struct {
+type asking struct {
 	*session.Asker
 	front *front
 	s     *Session // nil for what is asked of no session
@@ -30,14 +30,14 @@ type asked struct {
 }
 
 // answer waits for a request's outcome and returns what tells the agent. The
-// session hears of the outcome before, see [asked.Settled].
+// session hears of the outcome before, see [asking.Settled].
 type answer func() (reply func())
 
 // ask takes a request of the agent. It takes its place behind earlier ones, and
 // is asked in a goroutine of its own, so that the agent is read on meanwhile.
 // Fault tells the agent of a panic.
-func (s *Session) ask(id string, kind session.Kind, apart bool, within string, post func(*asked) answer, fault func()) {
-	a := &asked{front: s.front, s: s}
+func (s *Session) ask(id string, kind session.Kind, apart bool, within string, post func(*asking) answer, fault func()) {
+	a := &asking{front: s.front, s: s}
 	var wait answer
 	s.happens(func() session.Event {
 		a.Asker = s.state.NewAsker(s.ctx, cmp.Or(within, s.id))
@@ -48,7 +48,7 @@ func (s *Session) ask(id string, kind session.Kind, apart bool, within string, p
 	go a.run(id, wait, fault)
 }
 
-func (a *asked) run(id string, wait answer, fault func()) {
+func (a *asking) run(id string, wait answer, fault func()) {
 	defer close(a.Over)
 	reply := a.guarded(wait, fault)
 	a.s.apply(session.RequestSettled{Key: a.Key}) // nothing new, but for errands and after a panic
@@ -69,7 +69,7 @@ func (a *asked) run(id string, wait answer, fault func()) {
 }
 
 // guarded waits for the outcome; a panic is the end of this request alone.
-func (a *asked) guarded(wait answer, fault func()) (reply func()) {
+func (a *asking) guarded(wait answer, fault func()) (reply func()) {
 	defer func() {
 		if v := recover(); v != nil {
 			a.s.logPanic(v)
@@ -80,7 +80,7 @@ func (a *asked) guarded(wait answer, fault func()) (reply func()) {
 }
 
 // receipt says what became of what was said to the request, see [desk.Desk.Receipt].
-func (a *asked) receipt(err error) {
+func (a *asking) receipt(err error) {
 	if a.ref.Revision != 0 { // it was at the desk
 		a.front.opts.Desk.Receipt(a.ref, err)
 	}
@@ -92,7 +92,7 @@ func (a *asked) receipt(err error) {
 // whether the agent has it; it must not end the turn, which waits for it.
 func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) {
 	c.Session = s.id
-	s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asked) answer {
+	s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asking) answer {
 		wait := a.asker().Post(a.Ctx, c)
 		return func() func() {
 			o, _ := wait()
@@ -114,7 +114,7 @@ var faulty = convert.Outcome{Status: convert.Failed, Reason: "The user could not
 // the form. It is [ask.CancelForm] unless the user accepted or declined.
 func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage, convert.Outcome) (sent bool)) {
 	f.Session = s.id
-	s.ask(id, session.Form, false, "", func(a *asked) answer {
+	s.ask(id, session.Form, false, "", func(a *asking) answer {
 		wait := a.asker().PostForm(a.Ctx, f)
 		return func() func() {
 			raw, o := wait()
@@ -133,7 +133,7 @@ func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage,
 // then no permission was given, whatever the editor said.
 func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r acp.RequestPermissionRequest, reply func(acp.RequestPermissionResponse, error) (sent bool)) {
 	r.SessionId = acp.SessionId(s.id)
-	s.ask(id, session.Permission, apart, who.Session, func(a *asked) answer {
+	s.ask(id, session.Permission, apart, who.Session, func(a *asking) answer {
 		wait := a.asker().PostPermission(a.Ctx, who, r)
 		return func() func() {
 			response, err := wait()
@@ -153,7 +153,7 @@ func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r a
 // Errand does something for the agent that is not asked of the user and ends with
 // the turn. What it returns tells the agent; fault does after a panic.
 func (s *Session) Errand(id string, do func(context.Context) (reply func()), fault func()) {
-	s.ask(id, session.Errand, false, "", func(a *asked) answer {
+	s.ask(id, session.Errand, false, "", func(a *asking) answer {
 		return func() func() { return do(a.Ctx) }
 	}, fault)
 }
@@ -184,7 +184,7 @@ func (s *Session) partStopped(id string) {
 
 // park shows a question in the conversation, and ends the running prompt. It is held by
 // the showing's end, see [session.Parking].
-func (a *asked) park(ctx context.Context, toolCall, text string) (view context.Context, hide func()) {
+func (a *asking) park(ctx context.Context, toolCall, text string) (view context.Context, hide func()) {
 	a.s.apply(session.RequestParks{Key: a.Key})
 	if !a.Admitted() {
 		return nil, nil
@@ -214,7 +214,7 @@ const endTime = 50 * time.Millisecond
 // watch looks for evidence that the editor has come to the question. It is asked
 // behind the end of the prompt, too: an editor that keeps prompts back sends them
 // then.
-func (a *asked) watch(ctx context.Context, ended <-chan struct{}) (stop func()) {
+func (a *asking) watch(ctx context.Context, ended <-chan struct{}) (stop func()) {
 	if a.Showing == nil {
 		return func() {}
 	}
@@ -238,7 +238,7 @@ func (a *asked) watch(ctx context.Context, ended <-chan struct{}) (stop func()) 
 }
 
 // asker asks the editor's user for this request.
-func (a *asked) asker() *adapter.Adapter { return a.front.ask.Load().With(a) }
+func (a *asking) asker() *adapter.Adapter { return a.front.ask.Load().With(a) }
 
 var _ interface {
 	adapter.Client
@@ -249,17 +249,17 @@ var _ interface {
 	adapter.Closer
 	seen.Witness
 	adapter.Settler
-} = &asked{}
+} = &asking{}
 
 // Settled implements [adapter.Settler]: the session knows of a no before anything
 // else is shown.
-func (a *asked) Settled(ref desk.Ref, o convert.Outcome) {
+func (a *asking) Settled(ref desk.Ref, o convert.Outcome) {
 	a.ref = ref
 	a.s.apply(session.RequestSettled{Key: a.Key, Dismissed: o.Status == convert.Cancelled})
 }
 
 // show asks the session whether the request may be shown.
-func (a *asked) show(ctx context.Context) error {
+func (a *asking) show(ctx context.Context) error {
 	if !a.attend(ctx, session.RequestShown{Key: a.Key}) || !a.Admitted() {
 		return session.Withdrawn(ctx)
 	}
@@ -268,7 +268,7 @@ func (a *asked) show(ctx context.Context) error {
 
 // attend brings an event once the editor shows what it is sent, and reports whether it
 // does so before ctx ends.
-func (a *asked) attend(ctx context.Context, ev session.Event) bool {
+func (a *asking) attend(ctx context.Context, ev session.Event) bool {
 	for {
 		var comes <-chan struct{}
 		a.s.happens(func() session.Event {
@@ -290,9 +290,9 @@ func (a *asked) attend(ctx context.Context, ev session.Event) bool {
 }
 
 // Attended waits until the editor shows what it is sent.
-func (a *asked) Attended(ctx context.Context) { a.attend(ctx, nil) }
+func (a *asking) Attended(ctx context.Context) { a.attend(ctx, nil) }
 
-func (a *asked) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+func (a *asking) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	if err := a.show(ctx); err != nil {
 		return acp.RequestPermissionResponse{}, err
 	}
@@ -300,7 +300,7 @@ func (a *asked) RequestPermission(ctx context.Context, r acp.RequestPermissionRe
 	return a.front.connection().RequestPermission(ctx, r)
 }
 
-func (a *asked) CreateElicitation(ctx context.Context, r any) (json.RawMessage, error) {
+func (a *asking) CreateElicitation(ctx context.Context, r any) (json.RawMessage, error) {
 	if err := a.show(ctx); err != nil {
 		return nil, err
 	}
@@ -311,15 +311,15 @@ func (a *asked) CreateElicitation(ctx context.Context, r any) (json.RawMessage, 
 	return a.front.connection().CreateElicitation(ctx, r)
 }
 
-func (a *asked) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+func (a *asking) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
 	return a.update(n, true)
 }
 
-func (a *asked) QueueUpdate(_ context.Context, n acp.SessionNotification) error {
+func (a *asking) QueueUpdate(_ context.Context, n acp.SessionNotification) error {
 	return a.update(n, false)
 }
 
-func (a *asked) update(n acp.SessionNotification, urgent bool) error {
+func (a *asking) update(n acp.SessionNotification, urgent bool) error {
 	n.SessionId = acp.SessionId(a.Shown)
 	if m := n.Update.AgentMessageChunk; m != nil && m.MessageId == nil {
 		m.MessageId = acp.Ptr(life.UUID())
@@ -329,11 +329,11 @@ func (a *asked) update(n acp.SessionNotification, urgent bool) error {
 }
 
 // AskInConversation waits for the words of the prompt behind the question.
-func (a *asked) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
+func (a *asking) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
 	return a.Converse(ctx, m.Text, m.Means, session.Parking{
 		Show: func(text string) (context.Context, func()) { return a.park(ctx, m.ToolCallID, text) },
 		Gone: func(remark string) { a.s.Text(MessageChunk, remark) },
 	})
 }
 
-func (a *asked) Done() <-chan struct{} { return a.front.connection().Done() }
+func (a *asking) Done() <-chan struct{} { return a.front.connection().Done() }

@@ -149,7 +149,7 @@ func (f *front) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
 	f.client.Store(&met{r, known})
 	o, _ := f.opts.Ask(r, known)
 	o.Describe, o.Logger = f.describe, f.log
-	f.ask.Store(adapter.New(&asked{front: f}, &o))
+	f.ask.Store(adapter.New(&asking{front: f}, &o))
 }
 
 // Meet tells a connection what is known of its peer.

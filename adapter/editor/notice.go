@@ -40,7 +40,7 @@ func (s *Session) Notice(warn bool, title, text string) {
 }
 
 // Notice tells the user something about a request of the agent.
-func (a *asked) Notice(title string) {
+func (a *asking) Notice(title string) {
 	if a.s != nil {
 		a.s.Notice(true, title, "")
 	}

@@ -21,7 +21,7 @@ import (
 //
 //	who                                    for room   for the editor to read
 //	the reader of the agent                yes        yes
-//	a request's own goroutine (asked.run)  yes        yes
+//	a request's own goroutine (asking.run)  yes        yes
 //	a goroutine that answers the editor    no         yes (UpdateNow)
 //	conn's reader (Accept, Notify)         no         no
 //	whoever has Session.mu (perform)       no         no

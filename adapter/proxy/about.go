@@ -13,9 +13,9 @@ import (
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
-// told is what people at a desk are told of the agent and its sessions. Its lock is
+// aboutAgent is what people at a desk are told of the agent and its sessions. Its lock is
 // taken with any other held, and none within it.
-type told struct {
+type aboutAgent struct {
 	mu            sync.Mutex // only note takes it
 	name, version string
 	dirs          map[string]string
@@ -26,20 +26,20 @@ type told struct {
 const maxTold = 1000
 
 // note has all of it to itself.
-func (t *told) note(do func()) {
+func (t *aboutAgent) note(do func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	do()
 }
 
 // agent takes what the agent says of itself.
-func (t *told) agent(info gjson.Result) {
+func (t *aboutAgent) agent(info gjson.Result) {
 	t.note(func() {
 		t.name, t.version = cmp.Or(info.Get("title").String(), info.Get("name").String()), info.Get("version").String()
 	})
 }
 
-func (t *told) opened(session, dir string) {
+func (t *aboutAgent) opened(session, dir string) {
 	t.note(func() {
 		if t.dirs == nil || len(t.dirs) > maxTold {
 			t.dirs, t.words = map[string]string{}, map[string]*about.Words{}
@@ -48,7 +48,7 @@ func (t *told) opened(session, dir string) {
 	})
 }
 
-func (t *told) prompt(session, text string) {
+func (t *aboutAgent) prompt(session, text string) {
 	t.note(func() {
 		if w := t.words[session]; w != nil && text != "" {
 			w.Prompt(text)
@@ -58,7 +58,7 @@ func (t *told) prompt(session, text string) {
 
 // say notes a piece of what the agent says. Most of what passes is that: it is read only
 // where there is a desk, and no more of it than the words.
-func (t *told) say(line []byte) {
+func (t *aboutAgent) say(line []byte) {
 	update := gjson.GetBytes(line, "params.update")
 	if update.Get("sessionUpdate").Str != "agent_message_chunk" {
 		return
@@ -80,12 +80,12 @@ func (p *proxy) rests(s *session, how machine.Ending) {
 		how.Err = errors.New(said)
 	}
 	it := desk.Item{Call: convert.Call{Session: s.id}}
-	p.told.describe(&it)
+	p.about.describe(&it)
 	p.opts.Desk.EndTurn(desk.Turn{Session: s.id, Agent: it.Agent, Dir: it.Dir, About: it.About, Err: how.Err})
 }
 
 // describe says who asks, and where.
-func (t *told) describe(it *desk.Item) {
+func (t *aboutAgent) describe(it *desk.Item) {
 	t.note(func() {
 		it.Agent, it.About.Model, it.Dir = t.name, t.version, t.dirs[it.Call.Session]
 		if w := t.words[it.Call.Session]; w != nil {

@@ -27,8 +27,8 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 			return drop
 		}
 	case m.isRequest():
-		if asked := p.asked(line, m, method); asked != nil {
-			return asked
+		if act := p.takesQuestion(line, m, method); act != nil {
+			return act
 		}
 		p.passed.add(m.id)
 		if method == acp.ClientMethodSessionRequestPermission {
@@ -87,7 +87,7 @@ func (p *proxy) answered(line []byte, m *message) act {
 		return p.opened(line, r, m)
 	case r.method == acp.AgentMethodInitialize && m.result != nil:
 		p.overHTTP = gjson.GetBytes(m.result, "agentCapabilities.mcpCapabilities.http").Bool()
-		p.told.agent(gjson.GetBytes(m.result, "agentInfo"))
+		p.about.agent(gjson.GetBytes(m.result, "agentInfo"))
 		p.takesNotes = gjson.GetBytes(m.result, "agentInfo.name").Str == "acp-bridge" // no other does
 		if p.opts.Agent.Name == "" {
 			p.profile = p.profile.named(m.result)

@@ -17,9 +17,9 @@ import (
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
-// asked is a request of the agent that is answered here, and the editor as package
+// asking is a request of the agent that is answered here, and the editor as package
 // adapter sees it for that.
-type asked struct {
+type asking struct {
 	*machine.Asker // its Ctx ends with the proxy, too
 	p              *proxy
 	id             string // as the agent knows it
@@ -40,7 +40,7 @@ type asked struct {
 const maxOpen = 1000
 
 // enter makes a question one of those that are open. What is entered must be left.
-func (p *proxy) enter(id, name string, apart bool, ask asking) (*asked, error) {
+func (p *proxy) enter(id, name string, apart bool, ask poster) (*asking, error) {
 	key := idKey([]byte(id))
 	switch {
 	case p.asker == nil:
@@ -53,7 +53,7 @@ func (p *proxy) enter(id, name string, apart bool, ask asking) (*asked, error) {
 		return nil, errStopped
 	}
 	in := p.session(p.typedIn(name))
-	q := &asked{Asker: in.state.NewAsker(p.ctx, name), p: p, id: id, in: in, hide: func() {}}
+	q := &asking{Asker: in.state.NewAsker(p.ctx, name), p: p, id: id, in: in, hide: func() {}}
 	q.asker = p.asker.With(q)
 	q.Again = func() { q.again = true; q.hide() }
 	if ask != nil {
@@ -67,14 +67,14 @@ func (p *proxy) enter(id, name string, apart bool, ask asking) (*asked, error) {
 
 // asks puts the question into its session's queue, and asks it in a goroutine of
 // its own.
-func (q *asked) asks(ask asking) {
+func (q *asking) asks(ask poster) {
 	wait := ask(q)
 	go func() { q.leave(q.p.wait(q.id, wait)) }()
 }
 
 // leave takes a question off the list, and tells the agent, if there is something
 // to tell.
-func (q *asked) leave(line []byte) {
+func (q *asking) leave(line []byte) {
 	p, tells := q.p, line != nil
 	var gone error
 	defer p.asking.Done()
@@ -107,11 +107,11 @@ func (p *proxy) used(ref desk.Ref) {
 // shows lets show do its part of a step in which the question is shown, and returns
 // the context of that showing; nil if it may not be shown. While the editor opens
 // the session anew, what was asked before waits for that. Step makes the step.
-func (q *asked) shows(ctx context.Context, step func(func()), show func() bool) (view context.Context) {
+func (q *asking) shows(ctx context.Context, step func(func()), show func() bool) (view context.Context) {
 	for {
 		var opening <-chan struct{}
 		step(func() {
-			if q.Key <= q.in.before {
+			if q.Key <= q.in.shownBefore {
 				opening = q.in.opens()
 			}
 			if opening != nil {
@@ -139,14 +139,14 @@ func (q *asked) shows(ctx context.Context, step func(func()), show func() bool) 
 }
 
 // admit asks whether the question may go on.
-func (q *asked) admit(ev machine.Event) bool {
+func (q *asking) admit(ev machine.Event) bool {
 	q.p.apply(q.in, ev, nil)
 	return q.Admitted() // it is there
 }
 
 // AskInConversation shows a question in the conversation, ends the prompt that
 // runs, and waits for the words of the next one.
-func (q *asked) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
+func (q *asking) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
 	return q.Converse(ctx, m.Text, m.Means, machine.Parking{
 		Show: func(text string) (context.Context, func()) {
 			view := q.park(ctx, m.ToolCallID, text)
@@ -173,7 +173,7 @@ func (p *proxy) watch(ctx context.Context, s *seen.Showing) {
 // park makes a question the one that the next prompt answers, behind all that the
 // agent has said so far. It returns the context of that showing, nil if there is
 // none.
-func (q *asked) park(ctx context.Context, toolCall, text string) (view context.Context) {
+func (q *asking) park(ctx context.Context, toolCall, text string) (view context.Context) {
 	p := q.p
 	behind := func(do func()) {
 		p.passing.Enter()

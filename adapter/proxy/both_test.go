@@ -496,7 +496,7 @@ func (a *frontAgent) Prompt(id string, content any) error {
 // that come then are not for the one that is gone.
 func TestSettledBeforeTheNextQuestion(t *testing.T) {
 	p := newProxy(t.Context(), io.Discard, io.Discard, Options{})
-	p.asker = adapter.New(&asked{p: p}, nil)
+	p.asker = adapter.New(&asking{p: p}, nil)
 	q, err := p.enter("1", "s1", false, nil)
 	require.NoError(t, err)
 	require.NotNil(t, q.park(q.Ctx, "c1", "Which?"))
@@ -528,7 +528,7 @@ func TestUsedOnceItIsWritten(t *testing.T) {
 			told := make(chan receipt, 10)
 			defer d.WatchReceipts(func(r desk.Ref, err error) { told <- receipt{r.ID, err} })()
 			p := newProxy(t.Context(), io.Discard, c.agent, Options{Desk: d})
-			p.asker = adapter.New(&asked{p: p}, nil)
+			p.asker = adapter.New(&asking{p: p}, nil)
 			q, err := p.enter("1", "s1", false, nil)
 			require.NoError(t, err)
 			q.ref = desk.Ref{Session: "s1", ID: "a", Revision: 1}

@@ -118,22 +118,22 @@ func (p *proxy) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
 	p.client, p.known = r, known
 	known.Meet(&p.calls.peer)
 	o, _ := front.Options{First: p.opts.First, Guard: p.opts.Guard, TrustPrompts: p.opts.TrustPrompts, Now: p.opts.Now, Desk: p.opts.Desk, Logger: p.log}.Ask(r, known)
-	o.Describe = p.told.describe
+	o.Describe = p.about.describe
 	p.forms, p.urls = o.Forms && o.First <= adapter.Form, o.URLs
 	p.titlesOnly = o.TitlesOnly()
-	p.asker = adapter.New(&asked{p: p}, &o)
+	p.asker = adapter.New(&asking{p: p}, &o)
 }
 
 // Settled implements [adapter.Settler]: the session knows before the next question
 // has its turn. A no is for the agent to hear, and ends no turn here.
-func (q *asked) Settled(ref desk.Ref, _ convert.Outcome) {
+func (q *asking) Settled(ref desk.Ref, _ convert.Outcome) {
 	q.ref = ref
 	q.p.happens(q.in, machine.RequestSettled{Key: q.Key})
 }
 
 // call asks the editor, if the question may still be shown. It is asked again where
 // the session is opened anew: what comes of the first time then answers nothing.
-func (q *asked) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+func (q *asking) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	for showing := seen.Of(ctx); ; showing.Anew() {
 		view := q.shows(ctx, q.p.step, func() bool { return q.admit(machine.RequestShown{Key: q.Key}) })
 		if view == nil {
@@ -146,7 +146,7 @@ func (q *asked) call(ctx context.Context, method string, params any) (json.RawMe
 	}
 }
 
-func (q *asked) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+func (q *asking) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	r.SessionId = acp.SessionId(q.Shown)
 	raw, err := q.call(ctx, acp.ClientMethodSessionRequestPermission, r)
 	if err != nil {
@@ -155,7 +155,7 @@ func (q *asked) RequestPermission(ctx context.Context, r acp.RequestPermissionRe
 	return conn.DecodePermission(raw)
 }
 
-func (q *asked) CreateElicitation(ctx context.Context, request any) (json.RawMessage, error) {
+func (q *asking) CreateElicitation(ctx context.Context, request any) (json.RawMessage, error) {
 	if form, ok := request.(ask.FormRequest); ok {
 		form.SessionID = q.Shown
 		request = form
@@ -165,7 +165,7 @@ func (q *asked) CreateElicitation(ctx context.Context, request any) (json.RawMes
 
 // SessionUpdate shows a question. Where the agent has shown its tool call
 // already, the question is that tool call.
-func (q *asked) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+func (q *asking) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
 	n.SessionId = acp.SessionId(q.Shown)
 	if t := n.Update.ToolCall; t != nil && q.knows(string(t.ToolCallId)) {
 		n.Update = acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
@@ -190,9 +190,9 @@ func (q *asked) SessionUpdate(_ context.Context, n acp.SessionNotification) erro
 }
 
 // knows reports whether the agent has shown a tool call.
-func (q *asked) knows(tool string) (shown bool) {
+func (q *asking) knows(tool string) (shown bool) {
 	q.p.step(func() { shown = q.p.shows(q.Shown, tool) })
 	return shown
 }
 
-func (q *asked) Done() <-chan struct{} { return q.p.ctx.Done() }
+func (q *asking) Done() <-chan struct{} { return q.p.ctx.Done() }

@@ -13,7 +13,7 @@ import (
 )
 
 // form asks what the agent, or an MCP server behind it, wants to know in a form.
-func (p *proxy) form(m *message) asking {
+func (p *proxy) form(m *message) poster {
 	id, params, session := string(m.id), bytes.Clone(m.params), p.sessionOf(m)
 	input := p.input(session, gjson.GetBytes(params, "toolCallId").String())
 	form, err := ask.AgentForm{Params: params, Input: input}.Call()
@@ -35,7 +35,7 @@ func (p *proxy) passesForm(params []byte, session string, err error) bool {
 }
 
 // grokForm asks what an MCP server of Grok's wants to know.
-func (p *proxy) grokForm(m *message) asking {
+func (p *proxy) grokForm(m *message) poster {
 	id, root := string(m.id), gjson.Parse(string(m.params))
 	form, err := ask.ServerForm{
 		Server: root.Get("serverName").String(), Message: root.Get("message").String(),
@@ -47,8 +47,8 @@ func (p *proxy) grokForm(m *message) asking {
 
 // askForm asks a form; key is the member of the reply that says how it ended. A
 // failure is an error: decline and cancel are the user's.
-func askForm(form ask.FormCall, err error, id, key string) asking {
-	return func(q *asked) func() []byte {
+func askForm(form ask.FormCall, err error, id, key string) poster {
+	return func(q *asking) func() []byte {
 		if err != nil {
 			return refusal(id, err)
 		}

@@ -36,16 +36,15 @@ type permit struct {
 	// in is the session in which a person types; session is the request's own.
 	in            *session
 	session, tool string
-	// turn says that it ends with the turn.
-	turn    bool
-	options []string // their ids, as the agent wrote them
-	params  gjson.Result
-	asked   *about.Asked
-	ticket  *desk.Ticket
-	over    bool
-	recall  bool // the editor has to be told that it is asked no more
-	told    bool // the agent is told what was said at the desk
-	lost    bool // it did not want to know any more
+	endsWithTurn  bool
+	options       []string // their ids, as the agent wrote them
+	params        gjson.Result
+	asked         *about.Asked
+	ticket        *desk.Ticket
+	over          bool
+	recall        bool // the editor has to be told that it is asked no more
+	delivered     bool // the agent is told what was said at the desk
+	lost          bool // it did not want to know any more
 }
 
 // asksPermission puts a request for permission that passes to the desk.
@@ -95,7 +94,7 @@ func (p *proxy) permits(id []byte, params gjson.Result, asked *about.Asked) {
 	name, tool := params.Get("sessionId"), params.Get("toolCall.toolCallId").Str
 	apart := p.asksForAnother(name.Str, &message{params: []byte(params.Raw)})
 	w := &permit{p: p, id: id, params: params, asked: asked, in: p.session(p.typedIn(name.Str)), session: name.Str, tool: tool}
-	w.turn = !apart && w.in.id == w.session && w.in.runs()
+	w.endsWithTurn = !apart && w.in.id == w.session && w.in.runs()
 	for _, o := range params.Get("options").Array() {
 		w.options = append(w.options, strings.Clone(o.Get("optionId").Raw))
 	}
@@ -108,7 +107,7 @@ func (p *proxy) permits(id []byte, params gjson.Result, asked *about.Asked) {
 	}
 	it.About.NoReason = !p.takesNotes && p.side == nil
 	it.Check = it.About.Check(it.Call.Questions[0].Options)
-	p.told.describe(&it)
+	p.about.describe(&it)
 	w.ticket = p.opts.Desk.Place(p.ctx, it)
 	p.permit[idKey(id)] = w
 	p.asking.Add(1)
@@ -127,7 +126,7 @@ func (w *permit) wait() {
 	recall, told, lost := false, false, false
 	p.step(func() {
 		w.end(takenBack("It was given up"), "")
-		recall, told, lost = w.recall, w.told, w.lost
+		recall, told, lost = w.recall, w.delivered, w.lost
 	})
 	if recall {
 		w.takeBack()
@@ -216,7 +215,7 @@ func (w *permit) tell(o convert.Outcome, result []byte) {
 		return
 	}
 	p.agent.post(resultLine(string(w.id), result))
-	w.told = true
+	w.delivered = true
 	if note != "" && !p.takesNotes {
 		lost()
 	}

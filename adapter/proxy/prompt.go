@@ -61,7 +61,7 @@ func (p *proxy) prompt(line []byte, m *message) act {
 		}
 		r.words = s.typed.Read(said)
 		s.prompts[r.key] = r
-		p.told.prompt(name, r.words.String())
+		p.about.prompt(name, r.words.String())
 		pass := p.apply(s, machine.PromptCame{Key: r.key}, line)
 		r.line = bytes.Clone(r.line) // it waits, if it still has one
 		return pass

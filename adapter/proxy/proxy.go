@@ -110,7 +110,7 @@ type proxy struct {
 	// All that follows, what belongs to the sessions, tools and calls is touched in
 	// a step alone, and nothing is waited for in one.
 	mu     sync.Mutex // only step takes it
-	told   told
+	about  aboutAgent
 	client acp.InitializeRequest
 	known  front.Client
 	asker  *adapter.Adapter
@@ -122,7 +122,7 @@ type proxy struct {
 	titlesOnly bool
 	sessions   map[string]*session
 	awaited    map[string]*request // requests of the editor that the agent has
-	open       map[string]*asked   // requests of the agent that are answered here
+	open       map[string]*asking  // requests of the agent that are answered here
 	passed     passed
 	permit     map[string]*permit // those of passed that are at the desk
 	permitting map[string]*permissionAsked
@@ -213,7 +213,7 @@ func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 		opts: o, log: o.Logger, ctx: ctx,
 		editor: newOutlet(editor, o.traceOut(editorWire)), agent: newOutlet(agent, o.traceOut(agentWire)),
 		sessions: map[string]*session{}, awaited: map[string]*request{},
-		open: map[string]*asked{}, passed: passed{}, permit: map[string]*permit{}, permitting: map[string]*permissionAsked{}, late: passed{}, passing: conn.NewLane[struct{}](nil),
+		open: map[string]*asking{}, passed: passed{}, permit: map[string]*permit{}, permitting: map[string]*permissionAsked{}, late: passed{}, passing: conn.NewLane[struct{}](nil),
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)

@@ -12,13 +12,13 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
-// asking puts a question into its session's queue, at once. The function that
+// poster puts a question into its session's queue, at once. The function that
 // it returns waits for the user and returns the line for the agent.
-type asking func(q *asked) (wait func() []byte)
+type poster func(q *asking) (wait func() []byte)
 
-// asked looks at a request of the agent. If it is a question, it goes no
+// takesQuestion looks at a request of the agent. If it is a question, it goes no
 // further.
-func (p *proxy) asked(line []byte, m *message, method string) act {
+func (p *proxy) takesQuestion(line []byte, m *message, method string) act {
 	ask := p.question(bytes.TrimSpace(line), m, method)
 	if ask == nil {
 		return nil
@@ -55,7 +55,7 @@ func (p *proxy) asksForAnother(session string, m *message) bool {
 }
 
 // question returns how a request is answered here, nil for one that is not.
-func (p *proxy) question(line []byte, m *message, method string) asking {
+func (p *proxy) question(line []byte, m *message, method string) poster {
 	switch method {
 	case acp.ClientMethodElicitationCreate:
 		return p.form(m)
@@ -76,7 +76,7 @@ func (p *proxy) question(line []byte, m *message, method string) asking {
 // permission takes permission requests that are questions. Whether a choice is
 // one cannot be seen from its shape alone: it is only for agents that are known
 // to ask so.
-func (p *proxy) permission(line []byte, m *message) asking {
+func (p *proxy) permission(line []byte, m *message) poster {
 	if line := p.allowed(m); line != nil {
 		return answersWith(line)
 	}
@@ -89,10 +89,10 @@ func (p *proxy) permission(line []byte, m *message) asking {
 
 // inDialect asks a call that is written in a dialect. One that cannot be read is
 // refused, in words that the model may get to see.
-func (p *proxy) inDialect(name string, line []byte, m *message) asking {
+func (p *proxy) inDialect(name string, line []byte, m *message) poster {
 	id := string(m.id)
 	req, err := dialect.Decode(bytes.Clone(line), name)
-	return func(q *asked) func() []byte {
+	return func(q *asking) func() []byte {
 		if err != nil {
 			return refusal(id, err)
 		}
@@ -107,8 +107,8 @@ func (p *proxy) inDialect(name string, line []byte, m *message) asking {
 }
 
 // answersWith asks nobody.
-func answersWith(line []byte) asking {
-	return func(*asked) func() []byte { return func() []byte { return line } }
+func answersWith(line []byte) poster {
+	return func(*asking) func() []byte { return func() []byte { return line } }
 }
 
 // refusal answers a request that cannot be read.
@@ -146,7 +146,7 @@ func (p *proxy) sessionOf(m *message) string {
 }
 
 // start asks a question, and refuses one that cannot be asked.
-func (p *proxy) start(id, session string, apart bool, ask asking) {
+func (p *proxy) start(id, session string, apart bool, ask poster) {
 	p.tellNoWords(p.typedIn(session))
 	if _, err := p.enter(id, session, apart, ask); err != nil {
 		p.log.Warn("a question of the agent was refused", "err", err)
@@ -159,8 +159,8 @@ const noWordsRemark = "\n\nThis agent accepts only the answers that it offers. T
 
 // tellNoWords says so once in a session of an agent that is like that.
 func (p *proxy) tellNoWords(session string) {
-	if s := p.session(session); p.profile.NoWords && !s.told {
-		s.told = true
+	if s := p.session(session); p.profile.NoWords && !s.noWordsTold {
+		s.noWordsTold = true
 		p.say(session, noWordsRemark)
 	}
 }

@@ -345,8 +345,8 @@ func TestNothingIsAskedBehindTheEnd(t *testing.T) {
 // A thousand questions may be open, and one more is refused.
 func TestManyQuestionsAreOpen(t *testing.T) {
 	p := newProxy(t.Context(), io.Discard, io.Discard, Options{})
-	p.asker = adapter.New(&asked{p: p}, nil)
-	var open []*asked
+	p.asker = adapter.New(&asking{p: p}, nil)
+	var open []*asking
 	for n := range maxOpen {
 		q, err := p.enter(strconv.Itoa(n), "s1", false, nil)
 		require.NoError(t, err)

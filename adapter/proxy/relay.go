@@ -8,11 +8,11 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
-// look decides what becomes of a line. It is called as soon as the line is
+// reader decides what becomes of a line. It is called as soon as the line is
 // there. A nil answer passes the line on as it is; otherwise the answer is
 // called when all before it has been passed on, and does that itself, or
 // something else. Neither may wait for anything but a peer that does not read.
-type look func(line []byte, m *message) act
+type reader func(line []byte, m *message) act
 
 // act gets a function that writes whole lines to the peer for which the line was
 // meant.
@@ -20,21 +20,21 @@ type act func(pass func(lines []byte) error) error
 
 // run passes lines on until the stream ends. It returns why that was, or why
 // the other peer takes no more.
-func (p *proxy) run(r io.Reader, to *outlet, look look) error {
+func (p *proxy) run(r io.Reader, to *outlet, read reader) error {
 	s := newSource(r)
 	for {
 		lines, err := s.next()
 		var over *ndjson.TooLong
 		if errors.As(err, &over) {
-			if err := p.pass(p.damaged(over.Members, to), to, look); err != nil {
+			if err := p.pass(p.damaged(over.Members, to), to, read); err != nil {
 				return err
 			}
 			continue
 		}
 		if err == nil {
-			err = p.pass(lines, to, look)
+			err = p.pass(lines, to, read)
 		} else if len(lines) > 0 { // the last line lacks its end
-			_ = p.pass(append(bytes.Clone(lines), '\n'), to, look)
+			_ = p.pass(append(bytes.Clone(lines), '\n'), to, read)
 		}
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (p *proxy) run(r io.Reader, to *outlet, look look) error {
 	}
 }
 
-func (p *proxy) pass(lines []byte, to *outlet, look look) error {
+func (p *proxy) pass(lines []byte, to *outlet, read reader) error {
 	from := editorWire
 	if to == p.editor {
 		from = agentWire
@@ -52,7 +52,7 @@ func (p *proxy) pass(lines []byte, to *outlet, look look) error {
 	begin := 0 // of what passes as it is
 	for at := 0; at < len(lines); {
 		end := at + bytes.IndexByte(lines[at:], '\n') + 1
-		act := p.judge(lines[at:end], from, to, look)
+		act := p.judge(lines[at:end], from, to, read)
 		if act == nil {
 			at = end
 			continue
@@ -71,13 +71,13 @@ func (p *proxy) pass(lines []byte, to *outlet, look look) error {
 // judge looks at one line. What is no JSON-RPC object goes no further: agents
 // print such things by mistake, and editors end for it. An answer that is broken
 // is one that says so.
-func (p *proxy) judge(line []byte, from string, to *outlet, look look) act {
+func (p *proxy) judge(line []byte, from string, to *outlet, read reader) act {
 	if p.opts.Trace != nil {
 		p.opts.Trace(from, ndjson.In, bytes.TrimRight(line, "\r\n"))
 	}
 	if from == agentWire && p.holds.Load() == 0 && isText(line) {
 		if p.opts.Desk != nil {
-			p.told.say(line)
+			p.about.say(line)
 		}
 		return nil
 	}
@@ -90,16 +90,16 @@ func (p *proxy) judge(line []byte, from string, to *outlet, look look) act {
 			return drop
 		}
 		m, _ = scan(line)
-		if act := p.looks(look, line, &m); act != nil {
+		if act := p.reads(read, line, &m); act != nil {
 			return act
 		}
 		return func(pass func([]byte) error) error { return pass(line) }
 	}
-	return p.looks(look, line, &m)
+	return p.reads(read, line, &m)
 }
 
-func (p *proxy) looks(look look, line []byte, m *message) (a act) {
-	p.step(func() { a = look(line, m) })
+func (p *proxy) reads(read reader, line []byte, m *message) (a act) {
+	p.step(func() { a = read(line, m) })
 	return a
 }
 

@@ -31,14 +31,14 @@ type session struct {
 	drawn drawn
 	// subAgents are the tool calls in which a sub-agent works for the agent.
 	subAgents map[string]bool
-	// told is set when the user knows that the agent takes no own words.
-	told bool
+	// noWordsTold is set when the user knows that the agent takes no own words.
+	noWordsTold bool
 	// closed is set when the agent has closed the session.
 	closed bool
 	// opening is closed when the editor has opened the session anew: what was asked
-	// before, up to the key before, is shown again then.
-	opening <-chan struct{}
-	before  int
+	// before, up to the key shownBefore, is shown again then.
+	opening     <-chan struct{}
+	shownBefore int
 
 	typed   typed.Reader // reads the editor's prompts
 	state   machine.Driven
@@ -72,7 +72,7 @@ var toolCallWord, subAgentWord, messageWord = []byte(`"tool_call`), []byte(`"sub
 // else. It returns the line for the editor; nil is none.
 func (p *proxy) update(line []byte) []byte {
 	if p.opts.Desk != nil && bytes.Contains(line, messageWord) {
-		p.told.say(line)
+		p.about.say(line)
 	}
 	if !bytes.Contains(line, toolCallWord) && !bytes.Contains(line, subAgentWord) {
 		return line
@@ -148,7 +148,7 @@ func (p *proxy) turnOver(s *session) {
 	if !s.runs() {
 		clear(s.inputs)
 		s.drawn = drawn{}
-		p.noPermits("The agent's turn is over", func(w *permit) bool { return w.turn && w.in == s })
+		p.noPermits("The agent's turn is over", func(w *permit) bool { return w.endsWithTurn && w.in == s })
 		p.tools.endTurn(s.id)
 	}
 }
@@ -188,7 +188,7 @@ func (p *proxy) subAgentIn(session, tool string) bool {
 // shows in it may be shown no more, and what comes behind answers none of that.
 func (p *proxy) opensAnew(id string, opened <-chan struct{}) {
 	if s := p.sessions[p.typedIn(id)]; s != nil {
-		s.opening, s.before = opened, s.state.NextKey()
+		s.opening, s.shownBefore = opened, s.state.NextKey()
 		p.apply(s, machine.OpenedAnew{}, nil)
 	}
 }

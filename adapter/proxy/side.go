@@ -64,7 +64,7 @@ const notTakenRemark = "\n\nThe agent is waiting for an answer that could not be
 func asideID(session, tool string) string { return "side " + session + " " + tool }
 
 // ask finds the question of a tool call, asks it, and tells the agent.
-func (s *side) ask(q *asked, tool, dir string) error {
+func (s *side) ask(q *asking, tool, dir string) error {
 	ctx := q.Ctx
 	item, err := s.find(ctx, tool, dir)
 	if err != nil {

@@ -123,7 +123,7 @@ func (p *proxy) begins(r *request, m *message) {
 	}
 	s := p.session(id)
 	s.dir, s.closed = r.dir, false
-	p.told.opened(id, r.dir)
+	p.about.opened(id, r.dir)
 	p.tools.bind(r.tool, id)
 }
 
@@ -288,7 +288,7 @@ func (t *toolCall) Deliver(use func() error) error {
 // Wait implements [adapter.Asking].
 func (t *toolCall) Wait() (convert.Outcome, error) {
 	ctx, c := t.ctx, t.call
-	var q *asked
+	var q *asking
 	var err error
 	t.p.step(func() { t.asking++; q, err = t.p.asksByTool(t.tool, &c) })
 	defer t.p.step(func() { t.asking-- })
@@ -324,7 +324,7 @@ var errSubAgent = errors.New(refusedSubAgent)
 
 // asksByTool enters a question that a model asks with a tool. It counts as one of
 // the agent: a cancel or a prompt ends it.
-func (p *proxy) asksByTool(by *tool, c *convert.Call) (q *asked, err error) {
+func (p *proxy) asksByTool(by *tool, c *convert.Call) (q *asking, err error) {
 	by.calls++
 	session, call, err := p.tools.place(by, c.ID, p.profile.MixesServers)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
@@ -22,17 +23,25 @@ type agentRow struct {
 
 // inTerminals is what of an agent in a plain terminal can be answered at a hub: tried with
 // these versions on 16 and 17 November 2026, unless it says otherwise.
-var inTerminals = map[string]string{
-	"claude":   "questions, plans, permissions and forms, with acp-bridge hook install (2.1.325)",
-	"codex":    "questions and approvals, by the hub of this machine or acp-bridge watch codex (0.166.0)",
-	"opencode": "questions and permissions, with acp-bridge hook install opencode (1.18.33); version 2 refuses the plugin, and asks in its terminal alone",
-	"kilo":     "questions and permissions, with acp-bridge hook install kilo (7.7.7)",
-	"qwen":     "questions and permissions while you are away, with acp-bridge hook install qwen: a question comes back as a refusal with your answer in words (0.24.4)",
-	"copilot":  "questions and permissions while you are away, with acp-bridge hook install copilot: a question comes back as a refusal with your answer in words (1.0.102)",
-	"gemini":   "questions while you are away, with acp-bridge hook install gemini: they come back as a refusal with your answer in words; a hook cannot allow anything, so permissions stay in the terminal (0.61.0)",
-	"kimi":     "a notice that it waits for you, with acp-bridge hook install kimi; its hooks cannot answer, so questions and permissions stay in the terminal (2.1.0)",
-	"grok":     "a notice that it waits for you, with acp-bridge hook install grok; its hooks can only refuse, so questions and permissions stay in the terminal (1.0.41)",
-	"droid":    "nothing: its hooks come before the dialog, as its program says (0.215.0, not run)",
+var inTerminals = []cli.Example{
+	{Line: "claude", What: "questions, plans, permissions and forms, by a plugin that claude plugin list shows; the dialog in the terminal stays, and the first answer counts (2.1.325)"},
+	{Line: "opencode", What: "questions and permissions, those of sub-agents, too, by a plugin of one file; the dialog stays, and the first answer counts (1.18.33). Version 2 refuses the plugin, and asks in its terminal alone"},
+	{Line: "kilo", What: "questions and permissions, as for opencode (7.7.7)"},
+	{Line: "qwen", What: "questions and permissions while you are away, because its terminal shows nothing while a hook waits; a question comes back to the model as a refusal with your answer in words (0.24.4)"},
+	{Line: "copilot", What: "questions and permissions, as for qwen (1.0.102)"},
+	{Line: "gemini", What: "questions, as for qwen; a hook cannot allow anything, so permissions stay in the terminal (0.61.0). Google serves Gemini CLI to companies and API keys only"},
+	{Line: "kimi", What: "a notice that it waits for you; its hooks cannot answer, so it asks in its terminal alone (2.1.0)"},
+	{Line: "grok", What: "a notice, as for kimi: its hooks can only refuse (1.0.41)"},
+	{Line: "codex", What: "questions and approvals, with nothing installed: by the hub of this machine, or acp-bridge watch codex (0.166.0)"},
+	{Line: "droid", What: "nothing: its hooks come before the dialog, as its program says (0.215.0, not run)"},
+}
+
+func inTerminal(name string) string {
+	i := slices.IndexFunc(inTerminals, func(e cli.Example) bool { return e.Line == name })
+	if i < 0 {
+		return ""
+	}
+	return inTerminals[i].What
 }
 
 // printAgents prints what is known of agents.
@@ -45,7 +54,7 @@ func printAgents(s streams, asJSON bool) error {
 				env = append(env, name)
 			}
 		}
-		rows = append(rows, agentRow{Name: p.Name, Title: p.Title, Start: p.Start, Tool: p.Tool, Env: env, Note: p.Note, Terminal: inTerminals[p.Name]})
+		rows = append(rows, agentRow{Name: p.Name, Title: p.Title, Start: p.Start, Tool: p.Tool, Env: env, Note: p.Note, Terminal: inTerminal(p.Name)})
 	}
 	if asJSON {
 		return printJSON(s, map[string]any{"agents": rows})

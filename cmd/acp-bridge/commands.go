@@ -68,6 +68,9 @@ func commands() []cli.Command {
 	return slices.Concat(talking(), checking(), []cli.Command{serving()})
 }
 
+// exits is what exit codes say of a question.
+const exits = "Exit code: 0 answered, 1 failed, 2 bad input, 3 cancelled, 4 pending."
+
 // talking are the commands with which one asks or answers.
 func talking() []cli.Command {
 	answers := `'["PostgreSQL",["Auth","Logs"],"order-processor"]'`
@@ -75,21 +78,18 @@ func talking() []cli.Command {
 	state := append([]string{"XDG_STATE_HOME", "USER"}, terminal...)
 	return []cli.Command{{
 		Name: "up", Summary: "answer Claude Code from your phone: hub, hooks and QR code",
-		About: "Start a hub in the background, for this machine and for phones on its network, let Claude Code in any terminal ask there, too, and show a QR code that adds a phone. " +
-			"What is there already stays as it is: a hub that runs is only opened to the network, and hooks of another hub are left alone. It can be run again at any time, for another code. " +
-			"acp-bridge down undoes what it did.",
+		About: "Start a hub in the background, for this machine and the phones on its network, let Claude Code in any terminal ask there, too, and show a QR code that adds a phone. " +
+			"A hub that runs is only opened to the network, and hooks of another hub stay. Run it again for another code.",
 		Examples: []cli.Example{{Line: "acp-bridge up"}, {Line: "acp-bridge down", What: "undo it"}},
 		Env:      []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"}, Make: does(upCommand),
 	}, {
 		Name: "down", Beside: "up", Summary: "undo acp-bridge up",
-		About: "Stop the hub that acp-bridge up has started, or close the one that it has opened to the network, and remove the hooks that it has installed. Whatever was there before stays. " +
-			"Questions, answers and devices are kept for the next time.",
+		About:    "Stop the hub that acp-bridge up has started, or close to the network the one that it has opened, and remove the hooks that it has installed. What was there before stays, and so do questions, answers and devices.",
 		Examples: []cli.Example{{Line: "acp-bridge down"}},
 		Env:      []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"}, Make: does(downCommand),
 	}, {
 		Name: "demo", Summary: "see it work: a scripted agent asks you questions",
-		About: "A scripted agent asks three questions over a real ACP connection and tells you what it received. It needs no account and no network. " +
-			"With --stdio it is only the agent, to be started by an editor.",
+		About: "A scripted agent asks three questions over a real ACP connection and tells you what it received, without an account or a network. With --stdio it is the agent alone, for an editor to start.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge demo", What: "answer in the picker"},
 			{Line: "acp-bridge demo --answers " + answers, What: "without a terminal"},
@@ -100,10 +100,8 @@ func talking() []cli.Command {
 	}, {
 		Name: "chat", Args: "-- AGENT [ARGUMENTS]", Summary: "talk to any ACP agent in the terminal",
 		About: "Start an agent that speaks ACP and talk to it. Its questions, forms and permission requests appear in the picker. " +
-			"Ctrl+C cancels a turn, pressing it twice quits; /help shows the keys. " +
-			"Lines piped into it are prompts; a line that is there before a question is never its answer, unless --answers - says that the lines are answers, too. " +
-			"With -p, run one turn without a terminal: questions are answered by --answers, at a hub, or in a file (exit code 4), and running the same command again goes on from there. " +
-			"Exit code: 0 done, 1 failed, 2 bad input, 3 cancelled, 4 pending.",
+			"Ctrl+C cancels a turn, pressing it twice quits; /help shows the keys. Lines piped into it are prompts, and with --answers - answers, too. " +
+			"With -p, run one turn without a terminal: questions are answered by --answers, at a hub, or in a file (exit code 4), and the same command again goes on from there. " + exits,
 		Examples: []cli.Example{
 			{Line: "acp-bridge chat -- acp-bridge", What: "with Claude Code"},
 			{Line: "acp-bridge chat --resume -- acp-bridge", What: "choose an earlier session and continue it"},
@@ -115,8 +113,7 @@ func talking() []cli.Command {
 	}, {
 		Name: "ask", Args: "[FILE]", Other: []string{"QUESTION OPTION…"}, Summary: "ask a question, or a call's questions, and print the result",
 		About: "Ask a question with these options, or the questions of any agent's call, and print the result: as the call's agent wants it, or with --print answer the answer alone. " +
-			"Without a terminal they wait in a file: see acp-bridge questions. " +
-			"Exit code: 0 answered, 1 failed, 2 bad input, 3 cancelled, 4 pending.",
+			"Without a terminal they wait in a file: see acp-bridge questions. " + exits,
 		Examples: []cli.Example{
 			{Line: "acp-bridge ask 'Deploy?' Yes No --print answer", What: "in a script"},
 			{Line: "acp-bridge ask call.json"},
@@ -128,11 +125,10 @@ func talking() []cli.Command {
 		Name: "questions", Args: "[list]",
 		Other:   []string{"show [FILE|ID]", "answer [FILE|ID]", "clear [FILE|ID]", "history", "forget --by NAME"},
 		Summary: "list, show, answer or clear open questions",
-		About: "List the open questions in this directory's .acp-bridge folder, show one in full, answer it in the terminal, or remove it " +
-			"(--all removes all). The first answer stands and is used once. Only files that your own acp-bridge wrote count. With --hub, do the same for the open questions at a hub, where clear dismisses them. " +
-			"If several are open and you name none, you choose in the terminal. history shows what was settled at a hub (by default the one in ACP_BRIDGE_HUB, " +
-			"or this machine's): who answered what, and how long it took. forget removes one person's answers and name from that history; it keeps the record that the questions were " +
-			"settled, and answers that have not reached their agent yet.",
+		About: "List the open questions in this directory's .acp-bridge folder, show one in full, answer it in the terminal, or remove it. " +
+			"The first answer stands and is used once. Only files that your own acp-bridge wrote count. With --hub, do so with the open questions at a hub, where clear dismisses them. " +
+			"history shows what was settled at a hub (that of ACP_BRIDGE_HUB, or this machine's): who answered what, and how long it took. " +
+			"forget removes one person's answers and name from it, but not that the questions were settled, nor answers that have not reached their agent yet.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge questions"},
 			{Line: "acp-bridge questions answer 8cbdqwer", What: "the first eight letters of an id are enough"},
@@ -144,19 +140,17 @@ func talking() []cli.Command {
 		Env: append([]string{hubEnv, tokenEnv}, state...), Words: questionsActions, Make: does(questionsCommand),
 	}, {
 		Name: "rpc", Beside: "mcp", Summary: "answer pi's and Opal's requests on stdin and stdout",
-		About: "Read requests from stdin, one JSON object per line: pi's ask_user_request and Opal's client/ask_user. Ask them in the terminal, one at a time, " +
-			"and write the responses to stdout. Without a terminal, each waits in a file until it is answered: see acp-bridge questions. " +
+		About: "Read requests from stdin, one JSON object per line (pi's ask_user_request and Opal's client/ask_user), ask them in the terminal, one at a time, " +
+			"and write the responses to stdout. Without a terminal, each waits in a file: see acp-bridge questions. With --acp they are asked in the editor that started it. " +
 			"With --answers nobody is asked: each question takes the next entry, or the one under its text, and a request without an entry fails. " +
-			"With --acp the questions are asked in the editor that started it. " +
-			"Ctrl+C at a question fails that request and leaves the agent running; pressed again it ends the program. " +
-			"The end of stdin withdraws open questions (see --wait); those open when the program is killed stay in their files.",
+			"Ctrl+C at a question fails that request; pressed again it ends the program. The end of stdin withdraws open questions (see --wait); a program that is killed leaves them in their files.",
 		Examples: []cli.Example{{Line: "acp-bridge rpc", What: "started by the agent, in a terminal"}, {Line: "acp-bridge rpc --headless", What: "answered in files"}, {Line: "acp-bridge rpc --acp -- my-agent", What: "started by an editor, and asked there"}},
 		Env:      append([]string{hubEnv, tokenEnv}, state...), Make: does(rpcCommand),
 	}, {
 		Name: "proxy", Args: "-- AGENT [ARGUMENTS]", Summary: "run any ACP agent in an editor, questions included",
 		About: "Stand between an editor and any ACP agent. Everything passes through unchanged except the agent's questions, which are asked the way acp-bridge asks those of Claude Code. " +
-			"Agents that cannot ask get a tool for it. acp-bridge doctor --agents lists what is known about each agent. One that is not listed gets forms, and its vendor's questions are recognised by their shape; " +
-			"--tool gives any agent our tool. OpenCode and Kilo are answered through their HTTP API, which is out of reach with --chain or when something else starts the agent. OpenCode 2 has no such API: its permissions work, and its questions where it asks with forms.",
+			"Agents that cannot ask get a tool for it, and --tool gives it to any. acp-bridge doctor --agents lists what is known about each agent; of others, questions are recognised by their shape. " +
+			"OpenCode and Kilo are answered through their HTTP API, which is out of reach with --chain or when something else starts the agent. OpenCode 2 has none: its permissions work, and its questions where it asks with forms.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge proxy -- gemini --acp", What: "what the editor starts"},
 			{Line: "acp-bridge doctor --editor zed --agent gemini", What: "the editor settings for it"},
@@ -175,24 +169,17 @@ func talking() []cli.Command {
 		Env: []string{"XDG_STATE_HOME", hubEnv, tokenEnv}, Make: does(mcpCommand),
 	}, {
 		Name: "hub", Args: "[FLAGS]", Summary: "start acp-bridge-hub: answer from a browser or a phone",
-		About: "Start acp-bridge-hub, which is a separate program, with the same flags. acp-bridge-hub --help lists them. " +
-			"It says on stderr where it listens (on this machine only, unless told otherwise) and prints a link that logs a browser in. " +
-			"Every command with --hub asks its questions there as well, and the first answer counts. Nothing ever waits for the hub, except with --ask hub, which asks only there. " +
+		About: "Start acp-bridge-hub, a program of its own, with the same flags: see acp-bridge-hub --help. It prints a link that logs a browser in. " +
+			"Every command with --hub asks its questions there as well, and the first answer counts. Nothing waits for the hub, except with --ask hub, which asks only there. " +
 			"A question that is open when its session ends is asked again when the session is loaded or resumed. " +
-			"If it was answered at the hub in the meantime, it is not asked again: the answer goes to Claude Code as the next prompt.",
+			"If it was answered at the hub in the meantime, the answer goes to Claude Code as the next prompt.",
 		Examples: []cli.Example{{Line: "acp-bridge hub"}, {Line: "acp-bridge demo --hub http://127.0.0.1:7717", What: "something to answer"}},
 		Env:      []string{"XDG_STATE_HOME"}, Make: does(hubCommand),
 	}, {
 		Name: "hook", Args: "install [AGENT]", Other: []string{"remove [AGENT]"}, Summary: "answer any terminal agent from the hub",
 		About: "Send what an agent in any of your terminals asks to a hub as well. install creates a device at the hub that can do nothing else, and installs what AGENT needs; " +
-			"your own hooks are not touched. remove takes both away. While the hub is down, the agent behaves as if there were no hook. Without an argument, this is what Claude Code runs for each event.",
-		Table: []cli.Example{
-			{Line: "claude", What: "the default: a plugin (claude plugin list shows it) for questions, plans, permissions and forms. The dialog in the terminal stays, and the first answer counts."},
-			{Line: "opencode, kilo", What: "a plugin of one file, which runs acp-bridge hook AGENT, for questions and permissions, including those of sub-agents. The dialog in the terminal stays, and the first answer counts. OpenCode 2 refuses the plugin and asks in its terminal alone: install says so."},
-			{Line: "qwen, copilot", What: "a hook, which asks at the hub only between acp-bridge away and acp-bridge back, because the terminal shows nothing while it waits. A question comes back to the model as a refusal with your answer in words."},
-			{Line: "gemini", What: "the same for questions. A hook cannot allow anything, so permissions stay in the terminal. Google serves Gemini CLI to companies and API keys only."},
-			{Line: "kimi, grok", What: "a hook that cannot answer anything: whoever is notified by the hub learns that the agent waits in its terminal."},
-		},
+			"your own hooks are not touched. remove takes both away. While the hub is down, the agent behaves as if there were no hook. Without an argument it is what Claude Code runs for each event.",
+		Table: inTerminals,
 		Examples: []cli.Example{
 			{Line: "acp-bridge hook install", What: "with the hub on this machine"},
 			{Line: "acp-bridge hook install --hub https://hub.example --hub-token-file token", What: "with a hub elsewhere"},
@@ -206,8 +193,7 @@ func talking() []cli.Command {
 	}, {
 		Name: "watch", Beside: "hook", Args: "codex", Summary: "answer Codex in any terminal from a hub as well",
 		About: "Send what Codex asks in any of your terminals, approvals and questions, to a hub as well, until Ctrl+C. The dialog in the terminal stays, and the first answer counts. " +
-			"Nothing is installed: codex opens a control socket for all its sessions, and this is a second client of it. A hub on this machine does the same by itself. " +
-			"The socket is experimental: a version of Codex that is not known here is reported in one line and left alone.",
+			"Nothing is installed, and a hub on this machine does the same by itself. The control socket of Codex is experimental: a version that is not known here is reported and left alone.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge watch codex", What: "with the hub on this machine"},
 			{Line: "acp-bridge watch codex --hub https://hub.example --hub-token-file token", What: "with a hub elsewhere"},
@@ -215,8 +201,8 @@ func talking() []cli.Command {
 		Env: []string{"CODEX_HOME", hubEnv, tokenEnv, "XDG_STATE_HOME"}, Words: watched, Make: does(watchCommand),
 	}, {
 		Name: "away", Together: "let terminals wait for the hub while you are out", Summary: "let terminals wait for the hub while you are out",
-		About: "Tell a hub that nobody is at the terminal. While a hook waits for an answer to a background sub-agent or an MCP server, Claude Code shows nothing in the terminal, so hooks normally wait only a few seconds. " +
-			"While you are away they wait until somebody answers at the hub. Qwen Code, Copilot CLI and Gemini CLI show nothing while any hook waits: they ask at the hub only while you are away. Everything else can be answered in both places anyway.",
+		About: "Tell a hub that nobody is at the terminal. What Claude Code's sub-agents and MCP servers ask then waits at the hub until somebody answers, and not only a few seconds: the terminal shows nothing meanwhile. " +
+			"Qwen Code, Copilot CLI and Gemini CLI ask at the hub only while you are away. Everything else can be answered in both places anyway.",
 		Examples: []cli.Example{{Line: "acp-bridge away"}, {Line: "acp-bridge back"}},
 		Env:      []string{hubEnv, tokenEnv, "XDG_STATE_HOME"}, Make: does(awayCommand(true)),
 	}, {

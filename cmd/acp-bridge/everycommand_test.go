@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"go/ast"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,9 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli/clitest"
-	"github.com/acp-bridge/acp-bridge/internal/hub"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
-	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // shownCommands are the command lines that people are shown: the examples and the texts of
@@ -214,15 +210,8 @@ func commandHome(t *testing.T) (home, address string) {
 	for _, dir := range []string{".zfunc", ".config/fish/completions", ".local/share/man/man1"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, "files", dir), 0o755))
 	}
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+	h, err := openHub(t.TempDir(), scriptToken)
 	require.NoError(t, err)
-	t.Cleanup(store.Close)
-	board, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
-	t.Cleanup(board.Close)
-	access, err := web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), scriptToken)
-	require.NoError(t, err)
-	server := httptest.NewServer(web.New(board, access, web.Options{}))
-	t.Cleanup(server.Close)
-	return home, strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
+	t.Cleanup(h.close)
+	return home, strings.Replace(h.url, "127.0.0.1", "localhost", 1)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,8 +23,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
-	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
@@ -33,46 +30,25 @@ const hubToken = "the-owner's-token-of-the-tests"
 
 // testHub is a hub in this process.
 type testHub struct {
-	t     *testing.T
-	url   string
-	board *hub.Board
-	stop  func() // takes it off the network
+	t *testing.T
+	openedHub
 }
 
 func startTestHub(t *testing.T) *testHub {
 	t.Helper()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+	h, err := openHub(t.TempDir(), hubToken)
 	require.NoError(t, err)
-	board, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
-	access, err := web.OpenAccess(filepath.Join(t.TempDir(), "access"), hubToken)
-	require.NoError(t, err)
-	server := web.New(board, access, web.Options{})
-	s := httptest.NewServer(server)
-	stop := sync.OnceFunc(func() { server.Close(); s.CloseClientConnections(); s.Close() })
-	t.Cleanup(func() { stop(); board.Close(); store.Close() })
+	t.Cleanup(h.close)
 	t.Setenv("ACP_BRIDGE_HUB_TOKEN", hubToken)
-	return &testHub{t, s.URL, board, stop}
+	return &testHub{t, h}
 }
 
 // await waits for a record.
 func (h *testHub) await(ok func(*hub.Record) bool) *hub.Record {
 	h.t.Helper()
-	reader := h.board.Read(1)
-	for end := time.After(patience); ; {
-		changes, more := reader.Next()
-		open, _ := h.board.Waiting(100)
-		for _, r := range append(append(changes, open...), h.board.Settled("", 100)...) {
-			if ok(r) {
-				return r
-			}
-		}
-		select {
-		case <-more:
-		case <-end:
-			h.t.Fatal("it did not come")
-		}
-	}
+	r, err := h.find(ok)
+	require.NoError(h.t, err)
+	return r
 }
 
 func (h *testHub) open() *hub.Record {

@@ -1,22 +1,21 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
-	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
-	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 const replayedSession = "01234567-89ab-4def-8123-456789abcdef"
@@ -31,34 +30,19 @@ func (g *golden) replay(t *testing.T) {
 	root := t.TempDir()
 	cli := claudetest.New(t, claudetest.Script{})
 
-	agentIn, clientOut := io.Pipe()
-	clientIn, agentOut := io.Pipe()
-	client := &wireClient{}
-	served := make(chan error, 1)
-	go func() {
-		served <- backend.Serve(t.Context(), agentIn, agentOut, backend.Options{
-			Claude: cli.Path, Env: append(os.Environ(), "HOME="+home, "CLAUDE_CONFIG_DIR="),
-		})
-	}()
-	c := conn.New(clientIn, clientOut, client, &conn.Options{Logger: slog.New(slog.DiscardHandler)})
-	_, err := c.Initialize(t.Context(), acp.InitializeRequest{ProtocolVersion: 1})
-	require.NoError(t, err)
-	_, err = c.LoadSession(t.Context(), acp.LoadSessionRequest{SessionId: replayedSession, Cwd: root, McpServers: []acp.McpServer{}})
-	require.NoError(t, err)
-	clientOut.Close()
-	require.NoError(t, <-served)
-	agentOut.Close() // the client has read everything when it sees the end
-	<-c.Done()
-	clientIn.Close()
-	c.Close()
+	e := acptest.NewEditor(t, func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return backend.Serve(ctx, in, out, backend.Options{Claude: cli.Path, Env: append(os.Environ(), "HOME="+home, "CLAUDE_CONFIG_DIR=")})
+	})
+	e.Initialize(`{}`)
+	e.Call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, replayedSession, root))
 
 	var updates []json.RawMessage
-	for _, u := range client.updates {
-		if strings.Contains(gjson.GetBytes(u, "update.content.text").Str, "is asked again") {
+	for _, u := range e.Updates(replayedSession) {
+		if strings.Contains(u.Get("content.text").Str, "is asked again") {
 			break // behind the response, and no part of the replay
 		}
-		if update := gjson.GetBytes(u, "update"); update.Get("sessionUpdate").Str != "available_commands_update" {
-			updates = append(updates, json.RawMessage(update.Raw))
+		if u.Get("sessionUpdate").Str != "available_commands_update" {
+			updates = append(updates, json.RawMessage(u.Raw))
 		}
 	}
 	g.expect(t, "updates.json", marshalAll(t, updates))

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -19,12 +21,57 @@ import (
 // scriptToken is that of the owner of a script's hub.
 const scriptToken = "owners-token-of-the-scripts"
 
-// scriptHub is the hub of a script, on one folder however often it is started.
-type scriptHub struct {
+// openedHub is a hub in this process.
+type openedHub struct {
+	url    string
 	board  *hub.Board
 	access *web.Access
+	stop   func() // takes it off the network
 	close  func()
 }
+
+// openHub opens a hub on a folder, of an owner with this token.
+func openHub(dir, token string) (h openedHub, err error) {
+	store, err := hubstore.Open(context.Background(), hubstore.Options{Dir: dir})
+	if err != nil {
+		return h, err
+	}
+	if h.board, err = hub.Open(context.Background(), store, hub.Options{}); err != nil {
+		store.Close()
+		return h, err
+	}
+	if h.access, err = web.OpenAccess(filepath.Join(dir, "access.json"), token); err != nil {
+		return h, err
+	}
+	server := web.New(h.board, h.access, web.Options{})
+	s := httptest.NewServer(server)
+	h.url = s.URL
+	h.stop = sync.OnceFunc(func() { server.Close(); s.CloseClientConnections(); s.Close() })
+	h.close = sync.OnceFunc(func() { h.stop(); h.board.Close(); store.Close() })
+	return h, nil
+}
+
+// find waits for a record.
+func (h openedHub) find(ok func(*hub.Record) bool) (*hub.Record, error) {
+	reader := h.board.Read(1)
+	for end := time.After(patience); ; {
+		changes, more := reader.Next()
+		open, _ := h.board.Waiting(100)
+		for _, r := range append(append(changes, open...), h.board.Settled("", 100)...) {
+			if ok(r) {
+				return r, nil
+			}
+		}
+		select {
+		case <-more:
+		case <-end:
+			return nil, errors.New("it did not come")
+		}
+	}
+}
+
+// scriptHub is the hub of a script, on one folder however often it is started.
+type scriptHub struct{ openedHub }
 
 type scriptHubKey struct{}
 
@@ -74,32 +121,12 @@ func hubInScript(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func (h *scriptHub) start(ts *testscript.TestScript) error {
-	store, err := hubstore.Open(context.Background(), hubstore.Options{Dir: ts.MkAbs("hub")})
-	if err != nil {
+func (h *scriptHub) start(ts *testscript.TestScript) (err error) {
+	if h.openedHub, err = openHub(ts.MkAbs("hub"), scriptToken); err != nil {
 		return err
-	}
-	if h.board, err = hub.Open(context.Background(), store, hub.Options{}); err != nil {
-		store.Close()
-		return err
-	}
-	if h.access, err = web.OpenAccess(filepath.Join(ts.MkAbs("hub"), "access.json"), scriptToken); err != nil {
-		return err
-	}
-	server := web.New(h.board, h.access, web.Options{})
-	s := httptest.NewServer(server)
-	closed := false
-	h.close = func() {
-		if !closed {
-			closed = true
-			server.Close()
-			s.Close()
-			h.board.Close()
-			store.Close()
-		}
 	}
 	ts.Defer(h.close)
-	ts.Setenv("HUB", s.URL)
+	ts.Setenv("HUB", h.url)
 	ts.Setenv("ACP_BRIDGE_HUB_TOKEN", scriptToken)
 	return os.Chmod(ts.MkAbs("hub"), 0o700)
 }
@@ -118,19 +145,9 @@ func (h *scriptHub) settle(consumed bool, by, question, answer string) error {
 
 // once does something to the record of a question, when it is as it should be.
 func (h *scriptHub) once(question string, ok func(*hub.Record) bool, do func(*hub.Record) error) error {
-	reader := h.board.Read(1)
-	for end := time.After(patience); ; {
-		changes, more := reader.Next()
-		open, _ := h.board.Waiting(100)
-		for _, r := range append(append(changes, open...), h.board.Settled("", 100)...) {
-			if r.Call.Questions[0].Text == question && ok(r) {
-				return do(r)
-			}
-		}
-		select {
-		case <-more:
-		case <-end:
-			return fmt.Errorf("%q did not come", question)
-		}
+	r, err := h.find(func(r *hub.Record) bool { return r.Call.Questions[0].Text == question && ok(r) })
+	if err != nil {
+		return fmt.Errorf("%q: %w", question, err)
 	}
+	return do(r)
 }

@@ -30,7 +30,7 @@ type nearby struct {
 
 // Ask implements [adapter.Resolver].
 func (n nearby) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	o, err := askTerminal(ctx, c, n.plain, n.s)
+	o, err := askOn(ctx, c, terminal.Resolver{Plain: n.plain}, n.s)
 	if errors.Is(err, terminal.ErrNoTerminal) {
 		err = pending.ErrNobody
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -132,27 +133,11 @@ func printClaudeCall(c convert.Call, s streams) error {
 
 // printJSON prints a line for programs, and indents it for people.
 func printJSON(s streams, v any) error {
-	data := clean.JSON(v)
+	text := string(clean.JSON(v)) + "\n"
 	if isTerminal(s.out) {
-		var b bytes.Buffer
-		if json.Indent(&b, data, "", "  ") == nil {
-			data = b.Bytes()
-		}
+		text = indented([]byte(text))
 	}
-	_, err := s.out.Write(append(data, '\n'))
-	return err
-}
-
-// printIndented is for JSON that a person reads, or puts into a file.
-func printIndented(s streams, v any) error {
-	var b bytes.Buffer
-	if err := json.Indent(&b, clean.JSON(v), "", "  "); err != nil {
-		return err
-	}
-	_, err := b.WriteString("\n")
-	if err == nil {
-		_, err = b.WriteTo(s.out)
-	}
+	_, err := io.WriteString(s.out, text)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -84,7 +85,8 @@ func ours(command string, args []string) bool {
 
 func (o *hookOptions) install(ctx context.Context, s streams) error {
 	if o.print {
-		return printIndented(s, map[string]json.RawMessage{"hooks": o.hooks()})
+		_, err := io.WriteString(s.out, o.inClaude("").text(o.own))
+		return err
 	}
 	o.hub.atLocalHub()
 	if err := o.hub.check(0); err != nil {

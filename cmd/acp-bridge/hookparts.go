@@ -183,7 +183,7 @@ func merged(there []byte, hooks json.RawMessage, ours func(command string, args 
 func indented(data []byte) string {
 	var b bytes.Buffer
 	_ = json.Indent(&b, data, "", "  ") // it is JSON
-	return b.String() + "\n"
+	return strings.TrimSuffix(b.String(), "\n") + "\n"
 }
 
 // homeFile is a file in the folder that an agent keeps in the user's home, or that a

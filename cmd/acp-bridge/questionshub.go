@@ -147,7 +147,7 @@ func (h *hubFlags) choose(ctx context.Context, o questionsOptions, s streams) (o
 	}
 	outcome, err := convert.Outcome{}, error(terminal.ErrNoTerminal)
 	if !o.json && !o.answers.given && o.answers.file == "" {
-		outcome, err = askTerminal(ctx, convert.Call{ID: "choose", Questions: []convert.Question{list}}, o.plain, s)
+		outcome, err = askOn(ctx, convert.Call{ID: "choose", Questions: []convert.Question{list}}, terminal.Resolver{Plain: o.plain}, s)
 	}
 	switch {
 	case errors.Is(err, terminal.ErrNoTerminal):

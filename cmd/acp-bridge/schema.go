@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 func schemaCommand(fs *flagSet) runner {
@@ -29,10 +30,8 @@ func printSchemas(name string, s streams) error {
 		case err != nil:
 			return cli.Usage(err)
 		}
-		enc := json.NewEncoder(s.out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(spec)
+		_, err = io.WriteString(s.out, indented(clean.JSON(spec)))
+		return err
 	}
 	for _, id := range dialect.IDs() {
 		spec, err := dialect.Spec(id)

@@ -12,13 +12,8 @@ import (
 	drawing "github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
-// askTerminal asks on the person's terminal; its error is
-// [terminal.ErrNoTerminal] where there is none.
-func askTerminal(ctx context.Context, c convert.Call, plain bool, s streams) (convert.Outcome, error) {
-	return askOn(ctx, c, terminal.Resolver{Plain: plain}, s)
-}
-
-// askOn is askTerminal with a resolver that does not know its streams yet.
+// askOn asks on the person's terminal; its error is [terminal.ErrNoTerminal] where there
+// is none. The resolver does not know its streams yet.
 func askOn(ctx context.Context, c convert.Call, r terminal.Resolver, s streams) (convert.Outcome, error) {
 	tty, err := openTerminal(s)
 	if err != nil {

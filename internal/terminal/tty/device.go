@@ -123,11 +123,7 @@ func (d *Device) Close() {
 
 // Forget drops what was typed and not yet read: it was typed before the person
 // saw what it would answer. A stream that is no terminal is left alone.
-func (d *Device) Forget() {
-	if d.tty != nil {
-		forget(d.tty.Fd())
-	}
-}
+func (d *Device) Forget() { Forget(d.tty) }
 
 // Followed reports whether more follows the line that was just read, closer than a person
 // types it, be it a line or the beginning of one, and drops that. It waits for that moment.

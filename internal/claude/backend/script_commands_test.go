@@ -344,6 +344,7 @@ func init() { // they play commands themselves
 		"note":        func(p *player, a []string) { require.NoError(p, os.WriteFile(a[0], []byte(a[1]), 0o600)) },
 	}
 	maps.Copy(commands, liveCommands)
+	maps.Copy(commands, meanwhileCommands)
 }
 
 // e4 is the editor, with a session.

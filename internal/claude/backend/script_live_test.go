@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -148,5 +149,60 @@ var liveCommands = map[string]func(p *player, a []string){
 		first := slices.IndexFunc(all, func(u gjson.Result) bool { return strings.Contains(u.Get("content").Raw, `"terminal"`) })
 		require.True(p, all[first].Get("_meta.terminal_output").Exists())
 		require.Equal(p, a[1], all[first+1].Get("title").Str)
+	},
+}
+
+// meanwhileCommands are of sessions of which a question was answered while they were closed.
+var meanwhileCommands = map[string]func(p *player, a []string){
+	"taken": func(p *player, a []string) { // ok, error or nothing: what came of the answer
+		switch a[0] {
+		case "nothing":
+			require.Empty(p, p.taken)
+		case "ok":
+			require.NoError(p, <-p.taken)
+		default:
+			require.Error(p, <-p.taken)
+		}
+	},
+	"let-go": func(p *player, _ []string) { close(p.hold) },
+	"noted": func(p *player, a []string) {
+		d, err := time.ParseDuration(a[0])
+		require.NoError(p, err)
+		p.store.noted(time.Now().Add(d))
+	},
+	// "aside NAME" keeps an editor, for "back NAME"; the next command is of another one.
+	"aside": func(p *player, a []string) { p.editors[a[0]], p.e = p.e, nil },
+	"back":  func(p *player, a []string) { p.e = p.editors[a[0]] },
+	"both-receipts": func(p *player, a []string) {
+		require.ElementsMatch(p, a, []string{<-p.receipts, <-p.receipts})
+	},
+	"aside-session": func(p *player, _ []string) { p.sessions = append(p.sessions, p.vars["s"]) },
+	"close-all": func(p *player, _ []string) {
+		for _, p.vars["s"] = range p.sessions {
+			commands["close"](p, nil)
+		}
+	},
+	"no-reply-goes-on": func(p *player, _ []string) {
+		for _, line := range p.cli.Lines() {
+			if reply := gjson.GetBytes(line.Raw, "response.response"); reply.Get("behavior").Exists() {
+				require.True(p, reply.Get("interrupt").Bool(), reply.Raw)
+			}
+		}
+	},
+	"got-blocks": func(p *player, a []string) { // of the last prompt: their type, text and data
+		var got []string
+		for _, l := range p.cli.Lines() {
+			if gjson.GetBytes(l.Raw, "type").Str != "user" {
+				continue
+			}
+			got = nil
+			for _, b := range gjson.GetBytes(l.Raw, "message.content").Array() {
+				got = append(got, b.Get("type").Str+": "+b.Get("text").Str+b.Get("source.data").Str)
+			}
+		}
+		require.Equal(p, a, got)
+	},
+	"asks-for": func(p *player, a []string) { // a report of AIR's kind, whatever comes of the prompt
+		_, _ = p.e.Try("session/prompt", `{"sessionId":"`+p.open()+`","prompt":[{"type":"text","text":"go"}],"_meta":{"jetbrains":{"air":{"version":1,"agentFileChangeReportRequest":`+a[0]+`}}}}`)
 	},
 }

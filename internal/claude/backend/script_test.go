@@ -53,8 +53,8 @@ func TestScripts(t *testing.T) {
 				name := strings.TrimSuffix(filepath.Base(file), ".txtar") + "/" + script.Name + row.name
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					p := &player{T: t, serving: backend.Serve, turns: map[string]*acptest.Turn{}, vars: map[string]string{
-						"child": child, "dir": t.TempDir(), "plainform": plainForm, "login": logIn, "endsturn": endsTurn, "id": reopened, "words": "echo" + strings.Repeat(" word", 60),
+					p := &player{T: t, editors: map[string]*editor{}, serving: backend.Serve, turns: map[string]*acptest.Turn{}, vars: map[string]string{
+						"child": child, "dir": t.TempDir(), "plainform": plainForm, "login": logIn, "endsturn": endsTurn, "id": reopened, "askboth": askBoth, "words": "echo" + strings.Repeat(" word", 60),
 					}}
 					maps.Copy(p.vars, row.vars)
 					t.Cleanup(func() {
@@ -151,6 +151,10 @@ type player struct {
 	over     desk.Turn
 	known    bool // the stand-in has had the session
 	live     *running
+	editors  map[string]*editor // those that are put aside
+	sessions []string
+	taken    chan error
+	hold     chan struct{}
 }
 
 var variable = regexp.MustCompile(`\$[a-z]+`)
@@ -304,6 +308,17 @@ func (p *player) option(name, value string) {
 				p.overs <- turn
 			}
 		}))
+	case "meanwhile": // toolu_1 was answered by phone
+		by := byPhone{there: value == "there"}
+		if p.taken == nil {
+			p.taken, p.hold = make(chan error, 2), make(chan struct{})
+		}
+		if by.taken = p.taken; value == "hold" {
+			by.hold = p.hold
+		}
+		if p.opts.Meanwhile = by.meanwhile; value == "no" {
+			p.opts.Meanwhile = nil
+		}
 	case "clock":
 		p.opts.Now = p.clock.Now
 	case "trace":

@@ -3,7 +3,6 @@ package backend_test
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
@@ -64,45 +62,6 @@ func TestAIRNamesWhatItTakes(t *testing.T) {
 		require.Equal(t, "two", after.Get(`configOptions.#(id=="model").currentValue`).Str)
 		require.Equal(t, "one", after.Get(`configOptions.#(id=="model").`+airKey+".recommendedValue").Str)
 	}
-}
-
-// A prompt may ask which files its turn edits: those of file tools, within the
-// session's folders.
-func TestAIRFileChangeReport(t *testing.T) {
-	dir := t.TempDir()
-	in := func(name string) string { return filepath.Join(dir, name) }
-	edits := steps{
-		ct.Message(ct.Tool("toolu_1", "Write", object{"file_path": in("b"), "content": "x"}, "ok")),
-		ct.Message(ct.Tool("toolu_2", "Edit", object{"file_path": "a"}, "ok")),
-		ct.Message(ct.Tool("toolu_3", "Edit", object{"file_path": in("b")}, "ok")),
-		ct.Message(ct.Tool("toolu_4", "NotebookEdit", object{"notebook_path": in("n.ipynb")}, "ok")),
-		ct.Message(ct.Tool("toolu_5", "Read", object{"file_path": in("r")}, "ok")),
-		ct.Message(ct.Agent("toolu_6", "look", ct.Message(ct.Tool("toolu_7", "Write", object{"file_path": in("s")}, "ok")))),
-	}
-	outside := steps{ct.Message(ct.Tool("toolu_8", "Write", object{"file_path": "/elsewhere"}, "ok"))}
-	cli := ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: edits}, {Steps: outside}, {}, {Result: ct.APIError(500, "overloaded", "x")}, {Steps: edits}, {Steps: edits}, {Steps: edits}}})
-	e := serve(t, backend.Options{Claude: cli.Path, Env: []string{"HOME=" + t.TempDir()}})
-	e.Initialize(airWith("agentFileChangeReport"))
-	s := e.Open(dir)
-	ask := func(meta string) {
-		_, _ = e.Try(acp.AgentMethodSessionPrompt, `{"sessionId":"`+s+`","prompt":[{"type":"text","text":"go"}],"_meta":{"jetbrains":{"air":{"version":1,"agentFileChangeReportRequest":`+meta+`}}}}`)
-	}
-	for _, id := range []string{"one", "two", "three", "four"} {
-		ask(`{"version":1,"requestId":"` + id + `"}`)
-	}
-	for _, bad := range []string{`{"version":2,"requestId":"x"}`, `{"version":1,"requestId":"x y"}`, `{"version":1,"requestId":"x","more":true}`} {
-		ask(bad)
-	}
-	var got []string
-	for _, r := range e.told(s, "agentFileChangeReport") {
-		got = append(got, r.Raw)
-	}
-	require.Len(t, got, 4)
-	paths, _ := json.Marshal([]string{in("a"), in("b"), in("n.ipynb"), in("s")})
-	require.JSONEq(t, `{"version":1,"requestId":"one","status":"reported","declaredComplete":false,"truncated":false,"paths":`+string(paths)+`}`, got[0])
-	require.JSONEq(t, `{"version":1,"requestId":"two","status":"reported","declaredComplete":false,"truncated":true,"paths":[]}`, got[1])
-	require.JSONEq(t, `{"version":1,"requestId":"three","status":"reported","declaredComplete":false,"truncated":false,"paths":[]}`, got[2])
-	require.JSONEq(t, `{"version":1,"requestId":"four","status":"unavailable","reason":"providerError"}`, got[3])
 }
 
 // AIR gets the fields that it reads; another editor gets none of them.

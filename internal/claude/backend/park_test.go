@@ -8,7 +8,6 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
-	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
@@ -55,36 +54,4 @@ func TestHeldUpdatesAreBoundedAndInOrder(t *testing.T) {
 		fmt.Fprintf(&want, "%d ", i)
 	}
 	require.True(t, want.String()+"Noted." == said[:from]+said[to:], "all of it, in order")
-}
-
-// When a session is closed or the editor leaves, what the CLI is told about an
-// open question, if it still hears it, does not let it work on.
-func TestNoTurnRunsOnUnattended(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*editor, []string){
-		"the editor leaves": func(e *editor, _ []string) { e.Leave() },
-		"session/close": func(e *editor, sessions []string) {
-			for _, s := range sessions {
-				e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
-			e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
-			e.Initialize(`{}`)
-			var sessions []string
-			for range 10 {
-				s := e.Open(t.TempDir())
-				sessions = append(sessions, s)
-				e.Prompt(s, "hi").Ends(acp.StopReasonEndTurn)
-			}
-			end(e, sessions)
-			for _, line := range cli.Lines() {
-				if reply := gjson.GetBytes(line.Raw, "response.response"); reply.Get("behavior").Exists() {
-					require.True(t, reply.Get("interrupt").Bool(), reply.Raw)
-				}
-			}
-		})
-	}
 }

@@ -32,43 +32,6 @@ func TestBurst(t *testing.T) {
 	require.Equal(t, want.String(), e.Said(s))
 }
 
-func TestPromptContent(t *testing.T) {
-	e, cli := scripted(t, ct.Script{})
-	s := e.Ready()
-	e.PromptBlocks(s, `[
-		{"type":"text","text":"look at"},
-		{"type":"resource_link","name":"a.go","uri":"file:///src/a.go"},
-		{"type":"resource_link","name":"docs","uri":"https://example.com/docs"},
-		{"type":"resource","resource":{"uri":"file:///src/b.go","text":"package b"}},
-		{"type":"image","mimeType":"image/png","data":"aGk="}]`).Ends(acp.StopReasonEndTurn)
-	var line gjson.Result
-	for _, l := range cli.Lines() {
-		if gjson.GetBytes(l.Raw, "type").Str == "user" {
-			line = gjson.ParseBytes(l.Raw)
-		}
-	}
-	var got []string
-	for _, b := range line.Get("message.content").Array() {
-		got = append(got, b.Get("type").Str+": "+b.Get("text").Str+b.Get("source.data").Str)
-	}
-	require.Equal(t, []string{
-		"text: look at",
-		"text: @/src/a.go",
-		"text: [@docs](https://example.com/docs)",
-		"text: @/src/b.go",
-		"image: aGk=",
-		"text: \n<context ref=\"file:///src/b.go\">\npackage b\n</context>",
-	}, got)
-
-	for blocks, want := range map[string]string{
-		`[{"type":"audio","mimeType":"audio/wav","data":"aGk="}]`: "no audio",
-		`[]`: "the prompt is empty",
-		`[{"type":"image","mimeType":"image/png","data":""}]`: "an image needs data",
-	} {
-		e.PromptBlocks(s, blocks).Fails(want)
-	}
-}
-
 // reached waits until the CLI has the prompts, or for an old one until the agent
 // has them.
 func reached(e *editor, session string, cli *ct.CLI, old bool, prompts ...string) {

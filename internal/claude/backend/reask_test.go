@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -171,130 +170,6 @@ func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
 	require.NotEqual(t, note, now, "it is open no more")
 }
 
-// An answer that was given elsewhere meanwhile is taken without asking.
-func TestAnsweredMeanwhile(t *testing.T) {
-	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
-	o := s.options()
-	taken := make(chan error, 1)
-	o.Meanwhile = byPhone{taken: taken}.meanwhile
-	e := s.load(o)
-	require.Equal(t, "end_turn", e.waits())
-	require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  all")
-	require.Contains(t, e.Said(reopened), "answered by phone while the session was closed")
-	require.Empty(t, e.Requests)
-	require.NoError(t, <-taken)
-}
-
-// An answer that the model did not get is still there for whoever loads the session
-// next: the session is closed while another question is open, or the CLI dies.
-func TestAnsweredMeanwhileAndNotHeard(t *testing.T) {
-	for name, lines := range map[string][]string{
-		"the session is closed": {promptLine, askLine, secondLine},
-		"the CLI dies":          {promptLine, askLine},
-	} {
-		t.Run(name, func(t *testing.T) {
-			script := turns(steps{ct.Die(1)})
-			script.Old = true // it does not say what the model has seen
-			s := save(t, script, lines...)
-			o := s.options()
-			taken := make(chan error, 1)
-			o.Meanwhile = byPhone{taken: taken}.meanwhile
-			var used atomic.Bool
-			o.Desk = new(desk.Desk)
-			o.Desk.WatchReceipts(func(desk.Ref, error) { used.Store(true) })
-			e := s.load(o)
-			if len(lines) > 2 {
-				e.Asked("Which cloud?")
-				e.Call(acp.AgentMethodSessionClose, `{"sessionId":"`+reopened+`"}`)
-			}
-			require.Error(t, <-taken)
-			require.False(t, used.Load())
-			e.Leave()
-			o.Meanwhile = nil
-			e = s.load(o)
-			e.Asked("Which database?")
-		})
-	}
-}
-
-// Two processes load a session at once, of which a question was answered meanwhile. One
-// of them gives the answer to the agent. The other, and one that has read the transcript
-// before that is in there, learns that, and does not ask again.
-func TestAnsweredMeanwhileForOne(t *testing.T) {
-	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
-	o := s.options()
-	taken, hold := make(chan error, 2), make(chan struct{})
-	o.Meanwhile = byPhone{taken: taken, hold: hold}.meanwhile
-	one := s.load(o)
-	one.saying(reopened, "while the session was closed")
-	const learns = "Another acp-bridge that has this session open gives it to the agent"
-	two := s.load(o)
-	require.Equal(t, "end_turn", two.waits())
-	require.Contains(t, two.Said(reopened), learns)
-	require.Empty(t, s.cli.Prompts())
-	close(hold)
-	require.Equal(t, "end_turn", one.waits())
-	s.noted(time.Now().Add(time.Hour))
-	for _, stillThere := range []bool{true, false} { // the hub may not know yet
-		if !stillThere {
-			o.Meanwhile = nil
-		}
-		three := s.load(o)
-		require.Equal(t, "end_turn", three.waits())
-		require.Contains(t, three.Said(reopened), learns)
-		require.Empty(t, three.Requests)
-	}
-	require.Len(t, s.cli.Prompts(), 1)
-	require.NoError(t, <-taken)
-	require.Empty(t, taken)
-	s.noted(time.Now().Add(-time.Hour))
-	four := s.load(o)
-	four.Asked("Which database?") // the transcript would have it by now
-}
-
-// The same on two machines: the hub says that another one gives the answer to the agent.
-// What was asked again here is given all the same.
-func TestAnsweredMeanwhileForAnotherMachine(t *testing.T) {
-	const second = `,{"type":"tool_use","id":"toolu_2","name":"AskUserQuestion","input":{"questions":[{"question":"Which colour?","header":"C","options":[{"label":"Red"},{"label":"Blue"}]}]}}`
-	for _, both := range []bool{false, true} {
-		line := askLine
-		if both {
-			line = strings.Replace(line, `]},"uuid":"a1"`, second+`]},"uuid":"a1"`, 1)
-		}
-		s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, line)
-		o := s.options()
-		o.Meanwhile = byPhone{there: true}.meanwhile
-		e := s.load(o)
-		if both {
-			e.Asked("Which colour?").Selects("Blue")
-		}
-		require.Equal(t, "end_turn", e.waits())
-		require.Contains(t, e.Said(reopened), "Another acp-bridge that has this session open gives it to the agent: Which database?")
-		prompts := strings.Join(s.cli.Prompts(), "\n")
-		require.Equal(t, both, strings.Contains(prompts, "Blue"))
-		require.NotContains(t, prompts, "SQLite")
-		require.Empty(t, e.Requests)
-	}
-}
-
-// An editor opens a session anew while an answer that was given meanwhile is on its way
-// to the agent. It is not lost, nor told as that of another process.
-func TestAnsweredMeanwhileAndLoadedAgain(t *testing.T) {
-	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
-	o := s.options()
-	taken, hold := make(chan error, 2), make(chan struct{})
-	o.Meanwhile = byPhone{taken: taken, hold: hold}.meanwhile
-	e := s.load(o)
-	e.saying(reopened, "while the session was closed")
-	e.Call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
-	close(hold)
-	require.Equal(t, "end_turn", e.waits())
-	require.Error(t, <-taken)
-	require.NoError(t, <-taken)
-	require.NotContains(t, e.Said(reopened), "Another acp-bridge")
-	require.Len(t, s.cli.Prompts(), 1)
-}
-
 // noted says when all that is noted was noted.
 func (s *saved) noted(at time.Time) {
 	notes, err := filepath.Glob(filepath.Join(s.home, "acp-bridge", "reask", "*"))
@@ -303,32 +178,6 @@ func (s *saved) noted(at time.Time) {
 	for _, path := range notes {
 		require.NoError(s.t, os.Chtimes(path, at, at))
 	}
-}
-
-// Of two questions that were left open the first is answered elsewhere. The model does
-// not have that before the second is answered, whatever else it is told meanwhile.
-func TestUsedOnceTheModelHasIt(t *testing.T) {
-	s := save(t, turns(steps{ct.Text("Then so.")}), promptLine, askLine, secondLine)
-	o := s.options()
-	o.Desk = new(desk.Desk)
-	used, settled := make(chan string, 10), make(chan string, 10)
-	o.Desk.WatchReceipts(func(r desk.Ref, _ error) { used <- r.Session + " " + r.ID })
-	o.Desk.Watch(func(e desk.Entry) {
-		if e.State == desk.Settled {
-			settled <- e.Call.ID
-		}
-	})
-	e := s.load(o)
-	e.Asked("Which database?")
-	require.NoError(t, o.Desk.Answer(desk.Ref{Session: reopened, ID: "toolu_1"}, []convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, "phone"))
-	require.Equal(t, "toolu_1", <-settled)
-	cloud := e.Asked("Which cloud?")
-	require.Empty(t, used)
-	cloud.Selects("SQLite")
-	e.Asked("Which parts?").Types("all")
-	require.Equal(t, "end_turn", e.waits())
-	require.ElementsMatch(t, []string{reopened + " toolu_1", reopened + " toolu_2"}, []string{<-used, <-used})
-	require.Empty(t, used)
 }
 
 // byPhone is the answer to toolu_1 that was given elsewhere.

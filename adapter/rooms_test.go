@@ -58,7 +58,7 @@ var rooms = []struct {
 	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life"}},
 	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/proc", "internal/conn", "internal/conn/...", "internal/scripted"}},
 	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/proc", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/session", "internal/typed"}},
-	{"internal/claude", []string{"internal/proc", "internal/conn/...", "internal/life"}},
+	{"internal/claude", []string{"internal/proc", "internal/conn", "internal/conn/...", "internal/life"}},
 	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/about", "internal/claude", "internal/claude/hook", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/proc", "internal/life", "internal/typed"}},
 	{"internal/claude/hook", []string{"internal/about"}},
 	{"internal/claude/claudetest/standin", []string{"internal/claude/claudetest"}},

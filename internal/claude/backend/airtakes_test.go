@@ -23,16 +23,6 @@ func airWith(names ...string) string {
 
 var airNames = []string{"sessionFailure", "agentFileChangeReport", "recommendedValue", "planFile"}
 
-// told are the updates of a session that have something for AIR under a name.
-func (e *editor) told(session, name string) (all []gjson.Result) {
-	for _, u := range e.Updates(session) {
-		if v := u.Get(airKey + "." + name); v.Exists() {
-			all = append(all, v)
-		}
-	}
-	return all
-}
-
 // Each extension is for an AIR that names it, in a version that it has.
 func TestAIRNamesWhatItTakes(t *testing.T) {
 	e, _ := scripted(t, ct.Script{})

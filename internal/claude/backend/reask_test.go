@@ -82,8 +82,6 @@ var secondLine = strings.NewReplacer("toolu_1", "toolu_2", "Which database?", "W
 // askBoth asks a second question beside the first.
 var askBoth = strings.Replace(askLine, `]},"uuid":"a1"`, `,{"type":"tool_use","id":"toolu_2","name":"AskUserQuestion","input":{"questions":[{"question":"Which colour?","header":"C","options":[{"label":"Red"},{"label":"Blue"}]}]}}]},"uuid":"a1"`, 1)
 
-const withForms = `{"elicitation":{"form":{}}}`
-
 // It is answered elsewhere: what the agent then asks is asked in the next prompt, with all
 // that is to be read before it.
 func TestPermissionBetweenPrompts(t *testing.T) {

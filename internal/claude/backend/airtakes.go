@@ -53,7 +53,7 @@ func airTakes(capabilities acp.ClientCapabilities) map[string]bool {
 
 // recommend puts the value that is recommended in the place of the first, which
 // leaves the choice to Claude Code.
-func recommend(o *acp.SessionConfigOption, value string) {
+func recommend(o acp.SessionConfigOption, value string) {
 	list := (*o.Select.Options.Ungrouped)[1:]
 	if !slices.ContainsFunc(list, func(c acp.SessionConfigSelectOption) bool { return string(c.Value) == value }) {
 		return
@@ -65,29 +65,39 @@ func recommend(o *acp.SessionConfigOption, value string) {
 	o.Select.Meta = forAIR(nil, airRecommended, value)
 }
 
-// recommendModel names the model that Claude Code's default is.
-func recommendModel(o *acp.SessionConfigOption, models []claude.Model) {
-	const own = "default"
-	if len(models) == 0 || models[0].Value != own || models[0].Resolved == "" {
-		return
-	}
-	for _, m := range models[1:] {
-		if m.Resolved == models[0].Resolved || m.Value == models[0].Resolved {
-			recommend(o, m.Value)
-			return
+// recommendAll recommends the model that Claude Code's default is, and the level of effort
+// that it takes by itself, or what is usual.
+func recommendAll(options []acp.SessionConfigOption, c *choices, info *claude.InitInfo) {
+	for _, o := range options {
+		switch {
+		case o.Select == nil:
+		case o.Select.Id == effortOption:
+			levels := c.currentModel(info).Efforts
+			usual := levels[0]
+			if slices.Contains(levels, "medium") {
+				usual = "medium"
+			}
+			if slices.Contains(levels, c.settings.Effort) {
+				usual = c.settings.Effort
+			}
+			recommend(o, usual)
+		case o.Select.Id == modelOption:
+			recommend(o, defaultModel(info.Models))
 		}
 	}
 }
 
-// recommendEffort names the level that Claude Code takes by itself, or what is usual.
-func recommendEffort(o *acp.SessionConfigOption, own string, levels []string) {
-	if !slices.Contains(levels, own) {
-		own = levels[0]
-		if slices.Contains(levels, "medium") {
-			own = "medium"
+// defaultModel is another name of the model that is Claude Code's default, empty if it has none.
+func defaultModel(models []claude.Model) string {
+	if len(models) == 0 || models[0].Value != defaultValue || models[0].Resolved == "" {
+		return ""
+	}
+	for _, m := range models[1:] {
+		if m.Resolved == models[0].Resolved || m.Value == models[0].Resolved {
+			return m.Value
 		}
 	}
-	recommend(o, own)
+	return ""
 }
 
 const planFileKey = "planFilePath"

@@ -32,6 +32,24 @@ func (s *conversation) choose(change func(*choices)) (before, now *choices) {
 	}
 }
 
+// take takes an option as others have it.
+func (c *choices) take(option string, from *choices) {
+	switch option {
+	case modeOption:
+		c.mode = from.mode
+	case modelOption:
+		c.model = from.model
+	case effortOption:
+		c.effort = from.effort
+	case fastOption:
+		c.fast, c.fastPicked = from.fast, from.fastPicked
+	case ultracodeOption:
+		c.ultracode = from.ultracode
+	case agentOption:
+		c.lead = from.lead
+	}
+}
+
 // picks are the settings to give to a process that is started anew.
 func (c *choices) picks() map[string]any {
 	picks := map[string]any{}

@@ -10,15 +10,25 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // Ids of the configuration options of a session.
 const (
-	modeOption  = "mode"
-	modelOption = "model"
+	modeOption      = "mode"
+	modelOption     = "model"
+	effortOption    = "effort"
+	fastOption      = "fast"
+	ultracodeOption = "ultracode"
+	agentOption     = "agent" // who leads the conversation
 )
+
+// defaultValue leaves an option to Claude Code.
+const defaultValue = "default"
+
+var onOff = []string{"on", "off"}
 
 // modeNames are the permission modes that the CLI can be switched to.
 var modeNames = []acp.SessionMode{
@@ -74,8 +84,17 @@ func (s *conversation) modes() *acp.SessionModeState {
 	return state
 }
 
-// options are the session's configuration options.
+// options are the session's configuration options, as the editor has them.
 func (s *conversation) options() []acp.SessionConfigOption {
+	list, c := s.offered(), s.chosen.Load()
+	if s.agent.editor().airTakes[airRecommended] {
+		recommendAll(list, c, s.info.Load())
+	}
+	return list
+}
+
+// offered are the session's configuration options with all values that they take.
+func (s *conversation) offered() []acp.SessionConfigOption {
 	modes := s.modes()
 	var list []acp.SessionConfigSelectOption
 	for _, m := range modes.AvailableModes {
@@ -85,25 +104,25 @@ func (s *conversation) options() []acp.SessionConfigOption {
 	list = nil
 	info, c := s.info.Load(), s.chosen.Load()
 	for _, m := range info.Models {
-		o := acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(m.Value), Name: m.DisplayName}
-		if m.Description != "" {
-			o.Description = acp.Ptr(m.Description)
-		}
-		list = append(list, o)
+		list = append(list, optionValue(m.Value, m.DisplayName, m.Description))
 	}
 	if len(list) == 0 {
 		return options
 	}
 	model := c.currentModel(info)
 	if !lists(info, model.Value) {
-		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(model.Value), Name: model.DisplayName})
+		list = append(list, optionValue(model.Value, model.DisplayName, ""))
 	}
-	models := selectOption(modelOption, "Model", acp.SessionConfigOptionCategoryModel, model.Value, list)
-	if s.agent.editor().airTakes[airRecommended] {
-		recommendModel(&models, info.Models)
-	}
-	options = append(options, models)
+	options = append(options, selectOption(modelOption, "Model", acp.SessionConfigOptionCategoryModel, model.Value, list))
 	return append(append(options, s.tunings(c, model)...), s.agents(c)...)
+}
+
+func optionValue(value, name, description string) acp.SessionConfigSelectOption {
+	o := acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(value), Name: name}
+	if description != "" {
+		o.Description = &description
+	}
+	return o
 }
 
 // currentModel is the model that is set, if possible as one of those that the
@@ -145,7 +164,7 @@ func selectOption(id, name string, category acp.SessionConfigOptionCategory, cur
 
 // setMode answers session/set_mode.
 func (s *conversation) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, error) {
-	if err := s.changeMode(ctx, string(r.ModeId)); err != nil {
+	if err := s.setOption(ctx, modeOption, clean.JSON(r.ModeId)); err != nil {
 		return nil, err
 	}
 	s.configChanged()
@@ -162,80 +181,123 @@ func (s *conversation) requestOption(ctx context.Context, params json.RawMessage
 	if err != nil {
 		return nil, err
 	}
+	before := s.modes().CurrentModeId
 	if err := s.setOption(ctx, r.ConfigID, r.Value); err != nil {
 		return nil, err
+	}
+	if mode := s.modes().CurrentModeId; r.ConfigID == modeOption && mode != before {
+		s.tellMode(mode)
 	}
 	return acp.SetSessionConfigOptionResponse{ConfigOptions: s.options()}, nil
 }
 
+// notOffered says why the session does not have an option that others have.
+var notOffered = map[string]string{
+	effortOption:    "the current model has no levels of effort",
+	fastOption:      "the current model has no fast mode",
+	ultracodeOption: "ultracode is not offered with the current model",
+	agentOption:     "there is no agent to choose from",
+}
+
+// setOption changes an option, if it takes the value.
 func (s *conversation) setOption(ctx context.Context, id string, value json.RawMessage) error {
-	switch id {
-	case fastOption, ultracodeOption:
-		on, err := toggled(id, value)
-		if err != nil {
-			return err
-		}
-		if id == fastOption {
-			return s.changeFast(ctx, on)
-		}
-		return s.changeUltracode(ctx, on)
-	case modeOption, modelOption, effortOption, agentOption:
-	default:
-		return conn.Invalid("unknown option %q: expected %s", id, strings.Join(s.optionIDs(), ", "))
-	}
-	var word string
-	if err := json.Unmarshal(value, &word); err != nil {
-		return conn.Invalid("option %q: expected one of its values, got %s", id, value)
-	}
-	switch id {
-	case modelOption:
-		return s.changeModel(ctx, word)
-	case effortOption:
-		return s.changeEffort(ctx, word)
-	case agentOption:
-		return s.changeAgent(ctx, word)
-	}
-	before := s.modes().CurrentModeId
-	if err := s.changeMode(ctx, word); err != nil {
-		return err
-	}
-	if string(before) != word {
-		s.out.UpdateNow(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(word)}})
-	}
-	return nil
-}
-
-// optionIDs are the ids of the options that the session has now.
-func (s *conversation) optionIDs() []string {
+	values := map[string][]string{}
 	var ids []string
-	for _, o := range s.options() {
-		if o.Select != nil {
-			ids = append(ids, string(o.Select.Id))
-		} else {
+	for _, o := range s.offered() {
+		if o.Boolean != nil {
 			ids = append(ids, string(o.Boolean.Id))
+			values[ids[len(ids)-1]] = onOff
+			continue
+		}
+		ids = append(ids, string(o.Select.Id))
+		for _, v := range *o.Select.Options.Ungrouped {
+			values[string(o.Select.Id)] = append(values[string(o.Select.Id)], string(v.Value))
 		}
 	}
-	return ids
+	takes, has := values[id]
+	switch {
+	case !has && notOffered[id] != "":
+		return conn.Invalid("%s", notOffered[id])
+	case !has:
+		return conn.Invalid("unknown option %q: expected %s", id, strings.Join(ids, ", "))
+	}
+	toggle := slices.Equal(takes, onOff)
+	word := map[string]string{"true": "on", "false": "off"}[string(value)]
+	switch err := json.Unmarshal(value, &word); {
+	case toggle && !slices.Contains(takes, word):
+		return conn.Invalid("option %q: expected on or off, got %s", id, value)
+	case !toggle && err != nil:
+		return conn.Invalid("option %q: expected one of its values, got %s", id, value)
+	case !slices.Contains(takes, word):
+		return conn.Invalid("unknown %s %q: expected %s", id, word, strings.Join(takes, ", "))
+	}
+	return s.change(ctx, id, word)
 }
 
-func (s *conversation) changeMode(ctx context.Context, mode string) error {
-	var names []string
-	for _, m := range s.modes().AvailableModes {
-		names = append(names, string(m.Id))
+// change changes an option to one of its values, of which default leaves it to Claude Code.
+func (s *conversation) change(ctx context.Context, id, value string) error {
+	before := s.chosen.Load()
+	next, settings := *before, object{}
+	on, own := value == "on", value
+	if value == defaultValue {
+		own = ""
 	}
-	if !slices.Contains(names, mode) {
-		return conn.Invalid("unknown mode %q: expected %s", mode, strings.Join(names, ", "))
+	switch id {
+	case modeOption:
+		next.mode = value
+	case modelOption:
+		next.model = value
+	case effortOption:
+		next.effort, settings["effortLevel"] = own, orNil(own)
+		if before.settings.Ultracode {
+			settings["ultracode"] = true // a change of the level alone would end it
+		}
+	case agentOption:
+		switch {
+		case own == s.currentLead(before):
+			return nil
+		case s.prompted.Load() || s.forkOf != "": // the CLI would say yes, and go on as before
+			return conn.Invalid("the agent can only be changed before the first prompt: start a new session for it")
+		}
+		next.lead, settings["agent"] = &own, orNil(own)
+	case fastOption:
+		next.fast, next.fastPicked, settings["fastMode"] = on, true, on
+	case ultracodeOption:
+		next.ultracode, settings["ultracode"] = &on, on
 	}
 	// Noted first: the CLI's own report of the change is then no news.
-	before := s.swapMode(mode)
-	proc := s.process()
-	if proc == nil {
-		return nil
+	note := func(from *choices) { s.choose(func(c *choices) { c.take(id, from) }) }
+	note(&next)
+	if proc := s.process(); proc != nil { // else the next process gets it
+		err := s.tell(ctx, func(ctx context.Context) (err error) {
+			switch id {
+			case modeOption:
+				return proc.SetMode(ctx, value)
+			case modelOption:
+				err = proc.SetModel(ctx, value)
+			default:
+				err = proc.ApplySettings(ctx, settings)
+			}
+			if err == nil && s.tunes() { // the levels of effort are the model's
+				s.readSettings(ctx, proc)
+			}
+			if err == nil && id == modelOption {
+				note(&next)
+			}
+			return err
+		}, func() {
+			if note(before); id == modeOption {
+				s.tellMode(acp.SessionModeId(before.mode))
+			}
+			s.configChanged()
+		})
+		if err != nil {
+			note(before)
+			return processError(fmt.Errorf("the option %s was not changed: %w", id, err))
+		}
 	}
-	err := s.tell(ctx, func(ctx context.Context) error { return proc.SetMode(ctx, mode) }, func() { s.modeChanged(before) })
-	if err != nil {
-		s.swapMode(before)
-		return processError(fmt.Errorf("the mode was not changed: %w", err))
+	if id == effortOption || id == agentOption {
+		s.remember(id, own)
 	}
 	return nil
 }
@@ -270,52 +332,17 @@ func (s *conversation) swapMode(mode string) (before string) {
 	return was.mode
 }
 
-func (s *conversation) changeModel(ctx context.Context, model string) error {
-	info := s.info.Load()
-	if !lists(info, model) && model != s.chosen.Load().currentModel(info).Value {
-		var names []string
-		for _, m := range info.Models {
-			names = append(names, m.Value)
-		}
-		return conn.Invalid("unknown model %q: expected %s", model, strings.Join(names, ", "))
-	}
-	before := s.swapModel(model)
-	proc := s.process()
-	if proc == nil {
-		return nil
-	}
-	err := s.tell(ctx, func(ctx context.Context) error {
-		if err := proc.SetModel(ctx, model); err != nil {
-			return err
-		}
-		if s.tunes() { // the levels of effort are the model's
-			s.readSettings(ctx, proc)
-			s.swapModel(model)
-		}
-		return nil
-	}, func() {
-		s.swapModel(before)
-		s.configChanged()
-	})
-	if err != nil {
-		s.swapModel(before)
-		return processError(fmt.Errorf("the model was not changed: %w", err))
-	}
-	return nil
-}
-
-func (s *conversation) swapModel(model string) (before string) {
-	was, _ := s.choose(func(c *choices) { c.model = model })
-	return was.model
-}
-
 // modeChanged tells the editor about a mode that the CLI changed to by itself.
 func (s *conversation) modeChanged(mode string) {
 	if mode == "" || s.swapMode(mode) == mode {
 		return
 	}
-	s.out.UpdateNow(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(mode)}})
+	s.tellMode(acp.SessionModeId(mode))
 	s.configChanged()
+}
+
+func (s *conversation) tellMode(mode acp.SessionModeId) {
+	s.out.UpdateNow(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: mode}})
 }
 
 // configChanged tells the editor the options as they are now.

@@ -225,7 +225,7 @@ func TestRecommendedModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			list := acp.SessionConfigSelectOptionsUngrouped{{Value: "default"}, {Value: "one"}, {Value: "two"}}
 			o := acp.SessionConfigOption{Select: &acp.SessionConfigOptionSelect{CurrentValue: "default", Options: acp.SessionConfigSelectOptions{Ungrouped: &list}}}
-			recommendModel(&o, c.models)
+			recommend(o, defaultModel(c.models))
 			want := "default"
 			if c.want != "" {
 				want = c.want

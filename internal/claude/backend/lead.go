@@ -2,21 +2,13 @@ package backend
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/internal/claude"
-	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
-
-// agentOption is the id of the option that says which agent leads the conversation.
-const agentOption = "agent"
-
-// ownLead stands for Claude Code's own way to lead it.
-const ownLead = "default"
 
 // agents are the option for the main agent, if the user, the project or a plugin has
 // brought any.
@@ -25,19 +17,13 @@ func (s *conversation) agents(c *choices) []acp.SessionConfigOption {
 	if len(leads) == 0 {
 		return nil
 	}
-	list := []acp.SessionConfigSelectOption{{Value: ownLead, Name: "Default", Description: acp.Ptr("Claude Code itself")}}
+	list := []acp.SessionConfigSelectOption{optionValue(defaultValue, "Default", "Claude Code itself")}
 	for _, a := range leads {
-		o := acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(a.Name), Name: a.Name}
-		if a.Description != "" {
-			o.Description = acp.Ptr(a.Description)
-		}
-		list = append(list, o)
+		list = append(list, optionValue(a.Name, a.Name, a.Description))
 	}
-	current := s.currentLead(c)
-	if current == "" {
-		current = ownLead
-	} else if !slices.ContainsFunc(leads, func(a claude.Agent) bool { return a.Name == current }) {
-		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(current), Name: current})
+	current := cmp.Or(s.currentLead(c), defaultValue)
+	if !slices.ContainsFunc(list, func(o acp.SessionConfigSelectOption) bool { return string(o.Value) == current }) {
+		list = append(list, optionValue(current, current, ""))
 	}
 	o := selectOption(agentOption, "Agent", "", current, list)
 	o.Select.Category, o.Select.Description = nil, acp.Ptr("Who leads the conversation; fixed from the first prompt on")
@@ -49,7 +35,7 @@ func (s *conversation) agents(c *choices) []acp.SessionConfigOption {
 func (s *conversation) leads() []claude.Agent {
 	var list []claude.Agent
 	for _, a := range s.info.Load().Agents {
-		if !a.Own && a.Name != ownLead {
+		if !a.Own && a.Name != defaultValue {
 			list = append(list, a)
 		}
 	}
@@ -74,36 +60,6 @@ func (s *conversation) currentLead(c *choices) string {
 		}
 	}
 	return ""
-}
-
-func (s *conversation) changeAgent(ctx context.Context, name string) error {
-	before := s.chosen.Load()
-	names := []string{ownLead}
-	for _, a := range s.leads() {
-		names = append(names, a.Name)
-	}
-	current, late := s.currentLead(before), s.prompted.Load() || s.forkOf != ""
-	if len(names) == 1 {
-		return conn.Invalid("there is no agent to choose from")
-	}
-	if !slices.Contains(names, name) && name != current {
-		return conn.Invalid("unknown agent %q: expected %s", name, strings.Join(names, ", "))
-	}
-	if name == ownLead {
-		name = ""
-	}
-	if name == current {
-		return nil
-	}
-	if late { // the CLI would say yes, and go on as before
-		return conn.Invalid("the agent can only be changed before the first prompt: start a new session for it")
-	}
-	err := s.change(ctx, "the agent", map[string]any{"agent": orNil(name)}, func(c *choices) { c.lead = &name }, func(c *choices) { c.lead = before.lead })
-	if err != nil {
-		return err
-	}
-	s.remember(agentOption, name)
-	return nil
 }
 
 // orNil is the value of a setting; nothing takes it back.

@@ -2,8 +2,6 @@ package backend
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,18 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/internal/claude"
-	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
-
-// Ids of the options that depend on the model.
-const (
-	effortOption    = "effort"
-	fastOption      = "fast"
-	ultracodeOption = "ultracode"
-)
-
-// defaultEffort leaves the level to Claude Code.
-const defaultEffort = "default"
 
 // tune gives a process that has just been started what the user picked before. A
 // version of the CLI that has no settings is left alone.
@@ -100,19 +87,16 @@ func (s *conversation) tunings(c *choices, model claude.Model) []acp.SessionConf
 	var options []acp.SessionConfigOption
 	if len(model.Efforts) > 0 {
 		current := c.effortValue(model)
-		first := acp.SessionConfigSelectOption{Value: defaultEffort, Name: "Default", Description: acp.Ptr("As Claude Code is set up")}
-		if current == defaultEffort && c.settings.Effort != "" {
+		first := optionValue(defaultValue, "Default", "As Claude Code is set up")
+		if current == defaultValue && c.settings.Effort != "" {
 			first.Name = "Default (" + c.settings.Effort + ")"
 		}
 		list := []acp.SessionConfigSelectOption{first}
 		for _, level := range model.Efforts {
-			list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(level), Name: levelName(level)})
+			list = append(list, optionValue(level, levelName(level), ""))
 		}
 		o := selectOption(effortOption, "Effort", acp.SessionConfigOptionCategoryThoughtLevel, current, list)
 		o.Select.Description = acp.Ptr("How much the model thinks")
-		if s.agent.editor().airTakes[airRecommended] {
-			recommendEffort(&o, c.settings.Effort, model.Efforts)
-		}
 		options = append(options, o)
 	}
 	if model.Fast {
@@ -146,7 +130,7 @@ func (c *choices) effortValue(model claude.Model) string {
 	if slices.Contains(model.Efforts, level) {
 		return level
 	}
-	return defaultEffort
+	return defaultValue
 }
 
 func levelName(level string) string {
@@ -169,86 +153,9 @@ func (s *conversation) toggle(id, name, description string, on bool) acp.Session
 	if on {
 		current = "on"
 	}
-	o := selectOption(id, name, category, current, []acp.SessionConfigSelectOption{{Value: "on", Name: "On"}, {Value: "off", Name: "Off"}})
+	o := selectOption(id, name, category, current, []acp.SessionConfigSelectOption{optionValue("on", "On", ""), optionValue("off", "Off", "")})
 	o.Select.Description = &description
 	return o
-}
-
-// toggled reads the value of an option that is on or off.
-func toggled(id string, value json.RawMessage) (bool, error) {
-	switch string(value) {
-	case `true`, `"on"`:
-		return true, nil
-	case `false`, `"off"`:
-		return false, nil
-	}
-	return false, conn.Invalid("option %q: expected on or off, got %s", id, value)
-}
-
-func (s *conversation) changeEffort(ctx context.Context, level string) error {
-	before := s.chosen.Load()
-	levels := before.currentModel(s.info.Load()).Efforts
-	if len(levels) == 0 {
-		return conn.Invalid("the current model has no levels of effort")
-	}
-	if level != defaultEffort && !slices.Contains(levels, level) {
-		return conn.Invalid("unknown effort %q: expected %s or %s", level, defaultEffort, strings.Join(levels, ", "))
-	}
-	set := map[string]any{"effortLevel": level}
-	if level == defaultEffort {
-		level, set["effortLevel"] = "", nil
-	}
-	if before.settings.Ultracode {
-		set["ultracode"] = true // a change of the level alone would end it
-	}
-	if err := s.change(ctx, "effort", set, func(c *choices) { c.effort = level }, func(c *choices) { c.effort = before.effort }); err != nil {
-		return err
-	}
-	s.remember(effortOption, level)
-	return nil
-}
-
-func (s *conversation) changeFast(ctx context.Context, on bool) error {
-	before := s.chosen.Load()
-	if !before.currentModel(s.info.Load()).Fast {
-		return conn.Invalid("the current model has no fast mode")
-	}
-	return s.change(ctx, "fast mode", map[string]any{"fastMode": on},
-		func(c *choices) { c.fast, c.fastPicked = on, true },
-		func(c *choices) { c.fast, c.fastPicked = before.fast, before.fastPicked })
-}
-
-func (s *conversation) changeUltracode(ctx context.Context, on bool) error {
-	before := s.chosen.Load()
-	if !before.settings.UltracodeOffered {
-		return conn.Invalid("ultracode is not offered with the current model")
-	}
-	return s.change(ctx, "ultracode", map[string]any{"ultracode": on},
-		func(c *choices) { c.ultracode = &on }, func(c *choices) { c.ultracode = before.ultracode })
-}
-
-// change gives settings to the CLI.
-func (s *conversation) change(ctx context.Context, what string, settings map[string]any, note, undo func(*choices)) error {
-	s.choose(note)
-	proc := s.process()
-	if proc == nil {
-		return nil // the next process gets it
-	}
-	err := s.tell(ctx, func(ctx context.Context) error {
-		if err := proc.ApplySettings(ctx, settings); err != nil {
-			return err
-		}
-		s.readSettings(ctx, proc)
-		return nil
-	}, func() {
-		s.choose(undo)
-		s.configChanged()
-	})
-	if err != nil {
-		s.choose(undo)
-		return processError(fmt.Errorf("%s was not changed: %w", what, err))
-	}
-	return nil
 }
 
 // fastModeIs notes what the CLI says of its fast mode. A cooldown is over soon:

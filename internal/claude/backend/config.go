@@ -58,6 +58,17 @@ func (s *conversation) mayAuto() bool {
 // without asking. An editor that may choose to ask for nothing can do no more.
 func (a *backend) trusts() bool { return a.opts.TrustEditor || a.mayBypass() }
 
+// has reports whether the CLI can be switched to a mode now.
+func (s *conversation) has(mode string) bool {
+	switch mode {
+	case "auto":
+		return s.mayAuto()
+	case "bypassPermissions":
+		return s.agent.mayBypass()
+	}
+	return true
+}
+
 // modes are the session's modes as ACP modes.
 func (s *conversation) modes() *acp.SessionModeState {
 	current := cmp.Or(s.chosen.Load().mode, "default")
@@ -67,14 +78,7 @@ func (s *conversation) modes() *acp.SessionModeState {
 		if kind := kindForAIR(m.Id); air && kind != "" {
 			m.Meta = forAIR(nil, "kind", kind)
 		}
-		has := true
-		switch m.Id {
-		case "auto":
-			has = s.mayAuto()
-		case "bypassPermissions":
-			has = s.agent.mayBypass()
-		}
-		if has || string(m.Id) == current {
+		if s.has(string(m.Id)) || string(m.Id) == current {
 			state.AvailableModes = append(state.AvailableModes, m)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
@@ -53,7 +52,7 @@ func (p *pump) ask(t claude.ToolRequest) {
 		},
 	}
 	for _, c := range choices {
-		request.Options = append(request.Options, c.option)
+		request.Options = append(request.Options, acp.PermissionOption{OptionId: acp.PermissionOptionId(c.ID), Name: c.Label, Kind: acp.PermissionOptionKind(c.Kind)})
 	}
 	who := p.painter.asker(t)
 	markSubAgent(&request, t.ToolName, who)
@@ -122,7 +121,7 @@ func (p *painter) decided(t claude.ToolRequest, within string, d claude.Permissi
 }
 
 // decide turns the editor's reply into the CLI's.
-func decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissionResponse, err error) claude.Permission {
+func decide(t claude.ToolRequest, choices []hook.Choice, response acp.RequestPermissionResponse, err error) claude.Permission {
 	outcome := response.Outcome
 	switch {
 	case errors.Is(err, editor.ErrPartStopped):
@@ -139,67 +138,25 @@ func decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissi
 	}
 	id := string(outcome.Selected.OptionId)
 	for _, c := range choices {
-		if string(c.option.OptionId) != id {
+		switch {
+		case c.ID != id:
 			continue
-		}
-		if c.deny {
-			return claude.Deny(cmp.Or(about.Beside(response), "The user rejected this tool use"), false)
+		case c.Denies():
+			return claude.Deny(cmp.Or(about.Beside(response), c.Message), false)
 		}
 		allow := claude.Allow(t.Input)
-		allow.UpdatedPermissions = c.updates
+		allow.UpdatedPermissions = c.Updates
 		return allow
 	}
 	return claude.Deny("Permission was not given: the editor replied with the option "+clean.Line(id)+", which was not offered", false)
 }
 
-// choice is an option of a permission request and what it does.
-type choice struct {
-	option  acp.PermissionOption
-	deny    bool
-	updates json.RawMessage // for the CLI's updatedPermissions
-}
-
-func newChoice(id, name string, kind acp.PermissionOptionKind, updates ...string) choice {
-	c := choice{option: acp.PermissionOption{OptionId: acp.PermissionOptionId(id), Name: name, Kind: kind}}
-	if len(updates) > 0 {
-		c.updates = json.RawMessage("[" + strings.Join(updates, ",") + "]")
-	}
-	c.deny = kind == acp.PermissionOptionKindRejectOnce
-	return c
-}
-
-func setMode(mode string) string {
-	return `{"type":"setMode","mode":"` + mode + `","destination":"session"}`
-}
-
 // choicesFor lists what a user can say to a request.
-func (s *conversation) choicesFor(t claude.ToolRequest) []choice {
+func (s *conversation) choicesFor(t claude.ToolRequest) []hook.Choice {
 	if t.ToolName == "ExitPlanMode" {
-		return planChoices(s.mayAuto(), s.agent.mayBypass())
+		return hook.PlanChoices(s.has)
 	}
-	choices := []choice{newChoice("allow", "Allow", acp.PermissionOptionKindAllowOnce)}
-	for _, g := range hook.Grants(t.Suggestions) {
-		id := "allow_always"
-		if g.Mode {
-			id = "accept_edits"
-		}
-		choices = append(choices, newChoice(id, g.Name, acp.PermissionOptionKindAllowAlways, g.Updates...))
-	}
-	return append(choices, newChoice("reject", "Reject", acp.PermissionOptionKindRejectOnce))
-}
-
-// planChoices are the modes in which to go on after a plan. The narrowest is first: there
-// are clients that take the first one and show none. The others are in the CLI's own order.
-func planChoices(auto, bypass bool) []choice {
-	choices := []choice{newChoice("default", "Yes, and ask before edits", acp.PermissionOptionKindAllowOnce, setMode("default"))}
-	if auto {
-		choices = append(choices, newChoice("auto", "Yes, and use auto mode", acp.PermissionOptionKindAllowAlways, setMode("auto")))
-	}
-	choices = append(choices, newChoice("acceptEdits", "Yes, and accept all edits", acp.PermissionOptionKindAllowAlways, setMode("acceptEdits")))
-	if bypass {
-		choices = append(choices, newChoice("bypassPermissions", "Yes, and do everything without asking", acp.PermissionOptionKindAllowAlways, setMode("bypassPermissions")))
-	}
-	return append(choices, newChoice("plan", "No, keep planning", acp.PermissionOptionKindRejectOnce))
+	return hook.Choices(t.Suggestions)
 }
 
 func rawJSON(raw json.RawMessage) any {

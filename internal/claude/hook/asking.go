@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -46,7 +47,7 @@ type Asking struct {
 	Call convert.Call
 
 	event   Event
-	choices []choice     // of a permission
+	choices []Choice     // of a permission
 	form    ask.FormCall // of a form
 }
 
@@ -93,17 +94,29 @@ func (a *Asking) ofTool() error {
 		}
 		a.choices = planChoices(!clean.Blank(plan.Str))
 	} else {
-		a.choices = choicesFor(e.Suggestions)
+		a.choices = Choices(e.Suggestions)
 	}
 	if clean.Blank(q.Text) {
 		q.Text = e.Tool
 	}
 	for _, c := range a.choices {
-		q.Options = append(q.Options, convert.Option{Label: c.label, Description: c.about})
-		a.Picks = append(a.Picks, c.kind())
+		q.Options = append(q.Options, convert.Option{Label: c.Label, Description: c.About})
+		a.Picks = append(a.Picks, c.Kind)
 	}
 	a.Call = convert.Call{Questions: []convert.Question{q}}
 	return nil
+}
+
+// planChoices are [PlanChoices] in a terminal: which modes there are is not told, and a yes
+// without a mode asks before edits. A plan with a text can be edited.
+func planChoices(text bool) []Choice {
+	choices := PlanChoices(func(mode string) bool { return mode == "default" || mode == "acceptEdits" })
+	choices[0].Updates = nil
+	if text {
+		edited := Choice{Label: "Yes, but with the plan in the note", About: "write the whole plan as you want it", Kind: about.Edited}
+		choices = slices.Insert(choices, len(choices)-1, edited)
+	}
+	return choices
 }
 
 // ofForm asks what an MCP server wants to know.
@@ -149,24 +162,24 @@ func (a Asking) decide(o convert.Outcome) (json.RawMessage, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case a.choices[i].deny:
-		return denied(cmp.Or(words, a.choices[i].message)), nil
+	case a.choices[i].Denies():
+		return denied(cmp.Or(words, a.choices[i].Message)), nil
 	}
 	return decided(a.allow(a.choices[i], words)), nil
 }
 
 // allow is a yes. Claude Code passes over one for a plan without its input.
-func (a Asking) allow(c choice, plan string) json.RawMessage {
+func (a Asking) allow(c Choice, plan string) json.RawMessage {
 	parts := []string{`"behavior":"allow"`}
 	if a.event.Tool == planTool {
 		input := string(a.event.Input)
-		if c.edited {
+		if c.Kind == about.Edited {
 			input = replaced(a.event.Input, "plan", plan)
 		}
 		parts = append(parts, `"updatedInput":`+input)
 	}
-	if len(c.updates) > 0 {
-		parts = append(parts, `"updatedPermissions":[`+strings.Join(c.updates, ",")+`]`)
+	if c.Updates != nil {
+		parts = append(parts, `"updatedPermissions":`+string(c.Updates))
 	}
 	return json.RawMessage("{" + strings.Join(parts, ",") + "}")
 }

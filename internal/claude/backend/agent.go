@@ -365,5 +365,5 @@ func (a *backend) cliEnv(more []string) []string {
 
 // claudePath finds the CLI, in the environment that it gets.
 func (a *backend) claudePath() (string, error) {
-	return claude.Find(a.opts.Claude, a.getenv)
+	return claude.Find(a.opts.Claude, a.environ(nil))
 }

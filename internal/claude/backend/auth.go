@@ -139,33 +139,26 @@ var credentialVariables = []string{
 // not tell.
 func (a *backend) hasCredentials() bool {
 	for _, name := range credentialVariables {
-		if a.getenv(name) != "" {
+		if a.environ(nil)(name) != "" {
 			return true
 		}
 	}
-	dir := a.getenv("CLAUDE_CONFIG_DIR")
-	if dir == "" {
-		dir = filepath.Join(a.getenv("HOME"), ".claude")
-	}
-	info, err := os.Stat(filepath.Join(dir, ".credentials.json"))
+	info, err := os.Stat(filepath.Join(a.configDir(nil), ".credentials.json"))
 	return err == nil && info.Size() > 0
 }
 
-// getenv reads the environment that the CLI gets.
-func (a *backend) getenv(name string) string {
-	if a.opts.Env == nil {
-		return os.Getenv(name)
-	}
-	value, _ := lookup(a.opts.Env, name)
-	return value
-}
-
-// getenv reads the environment of the session's CLI.
-func (s *conversation) getenv(name string) string {
-	if value, ok := lookup(s.env, name); ok {
+// environ reads the environment that the CLI gets, with more on top of it.
+func (a *backend) environ(more []string) func(name string) string {
+	return func(name string) string {
+		if value, ok := lookup(more, name); ok {
+			return value
+		}
+		if a.opts.Env == nil {
+			return os.Getenv(name)
+		}
+		value, _ := lookup(a.opts.Env, name)
 		return value
 	}
-	return s.agent.getenv(name)
 }
 
 // lookup finds a variable in an environment, where the last one counts.

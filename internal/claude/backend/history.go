@@ -13,14 +13,7 @@ import (
 
 // configDir is where the CLI keeps its sessions, started with env on top of its
 // environment.
-func (a *backend) configDir(env []string) string {
-	return transcript.ConfigDir(func(name string) string {
-		if value, ok := lookup(env, name); ok {
-			return value
-		}
-		return a.getenv(name)
-	})
-}
+func (a *backend) configDir(env []string) string { return transcript.ConfigDir(a.environ(env)) }
 
 // loadSession answers session/load: it replays what was said and goes on.
 func (a *backend) loadSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {

@@ -40,13 +40,7 @@ const (
 const noteTime = 90 * 24 * time.Hour
 
 func (a *backend) notes(env []string) notes {
-	get := func(name string) string {
-		if value, ok := lookup(env, name); ok {
-			return value
-		}
-		return a.getenv(name)
-	}
-	n := notes{log: a.log, swept: &a.swept}
+	get, n := a.environ(env), notes{log: a.log, swept: &a.swept}
 	if dir := get("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		n.dir = filepath.Join(dir, "acp-bridge", "reask")
 	} else if dir := get("HOME"); filepath.IsAbs(dir) {

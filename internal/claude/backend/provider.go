@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -106,10 +107,7 @@ func (a *backend) providers(method string, params json.RawMessage) (any, error) 
 // currentProvider is the provider of the sessions that are opened next. What the user
 // has, and is not spoken here, is not told.
 func (a *backend) currentProvider() object {
-	address := "https://api.anthropic.com"
-	if own := a.getenv("ANTHROPIC_BASE_URL"); own != "" {
-		address = own
-	}
+	address := cmp.Or(a.environ(nil)("ANTHROPIC_BASE_URL"), "https://api.anthropic.com")
 	if p := a.provider.Load(); p != nil {
 		address = p.url
 	}

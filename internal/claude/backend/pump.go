@@ -38,7 +38,7 @@ type pump struct {
 func newPump(s *conversation) *pump {
 	p := &pump{s: s, lane: conn.FuncLane(), painter: newPainter(s)}
 	p.painter.output = func(task, session string) (*os.File, error) {
-		return claude.OpenOutput(s.getenv, slices.Compact([]string{session, s.cliID(), s.id}), task)
+		return claude.OpenOutput(s.agent.environ(s.env), slices.Compact([]string{session, s.cliID(), s.id}), task)
 	}
 	p.painter.every = p.every
 	return p

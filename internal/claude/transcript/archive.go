@@ -3,7 +3,6 @@ package transcript
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -23,30 +22,19 @@ const (
 // Archive archives a session, or takes that back. A session that is in use must be
 // ended first.
 func Archive(configDir, path string, archived bool) error {
-	rel, id, err := sessionFile(configDir, path)
-	if err != nil {
-		return fmt.Errorf("transcript: archive %q: %w", path, err)
-	}
-	root, err := os.OpenRoot(projectsDir(configDir))
-	if err != nil {
-		return fmt.Errorf("transcript: archive session %s: %w", id, err)
-	}
-	defer root.Close()
-	mark := clean.JSON(struct {
-		Archived bool   `json:"archived"`
-		At       string `json:"at"`
-		By       string `json:"by"`
-	}{archived, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "acp-bridge"})
-	dir := filepath.Join(filepath.Dir(rel), id)
-	name := filepath.Join(dir, archiveMark)
-	err = root.MkdirAll(dir, 0o700)
-	if err == nil { // a reader must not find half of it
-		err = errors.Join(root.WriteFile(name+".tmp", mark, 0o600), root.Rename(name+".tmp", name))
-	}
-	if err != nil {
-		return fmt.Errorf("transcript: archive session %s: %w", id, err)
-	}
-	return nil
+	return inProjects(configDir, path, "archive", func(root *os.Root, rel, id string) error {
+		mark := clean.JSON(struct {
+			Archived bool   `json:"archived"`
+			At       string `json:"at"`
+			By       string `json:"by"`
+		}{archived, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "acp-bridge"})
+		dir := filepath.Join(filepath.Dir(rel), id)
+		if err := root.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		name := filepath.Join(dir, archiveMark) // a reader must not find half of it
+		return errors.Join(root.WriteFile(name+".tmp", mark, 0o600), root.Rename(name+".tmp", name))
+	})
 }
 
 // archivedAt is when a session was archived; zero if it is not.

@@ -21,44 +21,46 @@ var aside = []string{"tasks", "session-env", "file-history"}
 // file directly in a folder of projects, and a symbolic link on the way is
 // never followed out of it. A session that is in use must be ended first.
 func Delete(configDir, path string) error {
-	rel, id, err := sessionFile(configDir, path)
-	if err != nil {
-		return fmt.Errorf("transcript: delete %q: %w", path, err)
-	}
-	root, err := os.OpenRoot(projectsDir(configDir))
-	if err != nil {
-		return fmt.Errorf("transcript: delete session %s: %w", id, err)
-	}
-	defer root.Close()
-	info, err := root.Lstat(rel)
-	if err != nil {
-		return fmt.Errorf("transcript: delete session %s: %w", id, err)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("transcript: delete %q: %w", path, ErrOutside)
-	}
-	if err := root.Remove(rel); err != nil {
-		return fmt.Errorf("transcript: delete session %s: %w", id, err)
-	}
-	// The session is gone; what else there is of it goes with it.
-	errs := []error{root.RemoveAll(filepath.Join(filepath.Dir(rel), id))}
-	for _, name := range aside {
-		errs = append(errs, removeAside(filepath.Join(configDir, name), id))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("transcript: delete the rest of session %s: %w", id, err)
-	}
-	return nil
+	return inProjects(configDir, path, "delete", func(root *os.Root, rel, id string) error {
+		info, err := root.Lstat(rel)
+		switch {
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular():
+			return ErrOutside
+		}
+		if err := root.Remove(rel); err != nil {
+			return err
+		}
+		// The session is gone; what else there is of it goes with it.
+		errs := []error{root.RemoveAll(filepath.Join(filepath.Dir(rel), id))}
+		for _, name := range aside {
+			errs = append(errs, removeAside(filepath.Join(configDir, name), id))
+		}
+		return errors.Join(errs...)
+	})
 }
 
-// sessionFile is the path of a session file within the projects folder, and its id.
-func sessionFile(configDir, path string) (rel, id string, err error) {
+// inProjects has a function do something to a session file, which it names by its path within
+// the projects folder, and its id.
+func inProjects(configDir, path, what string, do func(root *os.Root, rel, id string) error) error {
 	id, ok := sessionID(path)
-	rel, err = filepath.Rel(projectsDir(configDir), path)
+	rel, err := filepath.Rel(projectsDir(configDir), path)
 	if configDir == "" || !ok || err != nil || !filepath.IsLocal(rel) || filepath.Dir(filepath.Dir(rel)) != "." || filepath.Dir(rel) == "." {
-		return "", "", ErrOutside
+		err = ErrOutside
 	}
-	return rel, id, nil
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(projectsDir(configDir))
+	}
+	if err == nil {
+		defer root.Close()
+		err = do(root, rel, id)
+	}
+	if err != nil {
+		return fmt.Errorf("transcript: %s %q: %w", what, path, err)
+	}
+	return nil
 }
 
 func removeAside(dir, id string) error {

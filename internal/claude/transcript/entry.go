@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -129,27 +131,16 @@ func oneBlock(message, block gjson.Result) string {
 
 func (b *builder) user() {
 	content := blocks(b.content)
-	results := 0
-	for _, block := range content {
-		if block.Get("type").Str == "tool_result" {
-			results++
+	results := slices.DeleteFunc(slices.Clone(content), func(block gjson.Result) bool { return block.Get("type").Str != "tool_result" })
+	for _, block := range results {
+		raw, structured := b.message.Raw, b.structured.Raw
+		if len(content) > 1 {
+			raw = oneBlock(b.message, block)
 		}
-	}
-	if results > 0 {
-		structured := ""
-		if results == 1 { // of several, it would not be known whose it is
-			structured = b.structured.Raw
+		if len(results) > 1 { // it would not be known whose it is
+			structured = ""
 		}
-		for _, block := range content {
-			if block.Get("type").Str != "tool_result" {
-				continue
-			}
-			raw := b.message.Raw
-			if len(content) > 1 {
-				raw = oneBlock(b.message, block)
-			}
-			b.add(ToolResult, "user", raw, block.Get("tool_use_id").Str, structured)
-		}
+		b.add(ToolResult, "user", raw, block.Get("tool_use_id").Str, structured)
 	}
 	if !b.notPrompt() {
 		b.prompt(b.content)
@@ -162,43 +153,34 @@ func (b *builder) prompt(content gjson.Result) {
 	if b.parent != "" {
 		return
 	}
-	var said []byte
-	keep := func(raw string) {
-		if len(said) > 0 {
-			said = append(said, ',')
-		}
-		said = append(said, raw...)
-	}
+	var said []string
 	for _, block := range blocks(content) {
 		switch block.Get("type").Str {
 		case "text":
 			text, what := words(block.Get("text").String())
 			switch what {
 			case saidPrompt, saidCommand:
-				keep(string(textBlock(text)))
+				said = append(said, textBlock(text))
 			case saidOutput:
 				b.add(Output, "assistant", synthetic(text), "", "")
 			case saidInterrupted:
-				b.add(Interrupted, "user", `{"role":"user","content":[`+string(textBlock(text))+`]}`, "", "")
+				b.add(Interrupted, "user", `{"role":"user","content":[`+textBlock(text)+`]}`, "", "")
 			}
 		case "image", "document":
-			keep(block.Raw)
+			said = append(said, block.Raw)
 		}
 	}
 	if len(said) > 0 {
-		b.add(Prompt, "user", `{"role":"user","content":[`+string(said)+`]}`, "", "")
+		b.add(Prompt, "user", `{"role":"user","content":[`+strings.Join(said, ",")+`]}`, "", "")
 	}
 }
 
 // synthetic is a message of the assistant that no model wrote.
 func synthetic(text string) string {
-	return `{"role":"assistant","model":"<synthetic>","content":[` + string(textBlock(text)) + `]}`
+	return `{"role":"assistant","model":"<synthetic>","content":[` + textBlock(text) + `]}`
 }
 
-func textBlock(text string) []byte {
-	raw := gjson.AppendJSONString([]byte(`{"type":"text","text":`), text)
-	return append(raw, '}')
-}
+func textBlock(text string) string { return `{"type":"text","text":` + quoted(text) + `}` }
 
 func (b *builder) system() {
 	switch b.subtype {
@@ -213,46 +195,33 @@ func (b *builder) system() {
 
 // add builds the message in the shape of the stream.
 func (b *builder) add(kind Kind, typ, message, toolUseID, structured string) {
-	raw := make([]byte, 0, len(message)+len(structured)+256)
-	raw = append(raw, `{"type":"`+typ+`"`...)
-	e := Entry{
-		Kind: kind, ParentToolUseID: b.parent, ToolUseID: toolUseID,
-		UUID: b.uuid.String(), Time: b.time(),
-	}
+	var subtype, denied, failed, failure string
 	if typ == claude.TypeSystem {
-		raw = gjson.AppendJSONString(append(raw, `,"subtype":`...), b.subtype)
-	}
-	if message != "" {
-		raw = append(append(raw, `,"message":`...), message...)
-	}
-	raw = append(raw, `,"parent_tool_use_id":`...)
-	if b.parent == "" {
-		raw = append(raw, `null`...)
-	} else {
-		raw = gjson.AppendJSONString(raw, b.parent)
-	}
-	if structured != "" {
-		raw = append(append(raw, `,"tool_use_result":`...), structured...)
+		subtype = quoted(b.subtype)
 	}
 	if b.denial != "" && toolUseID != "" {
-		raw = gjson.AppendJSONString(append(raw, `,"tool_result_meta":[{"id":`...), toolUseID)
-		raw = gjson.AppendJSONString(append(raw, `,"non_execution_kind":`...), b.denial)
-		raw = append(raw, `}]`...)
+		denied = `[{"id":` + quoted(toolUseID) + `,"non_execution_kind":` + quoted(b.denial) + `}]`
 	}
 	if kind == Failure {
-		raw = append(raw, `,"is_api_error_message":true`...)
-		raw = copyField(raw, "error", b.failure)
+		failed, failure = "true", b.failure.Raw
 	}
-	raw = copyField(raw, "uuid", b.uuid)
-	raw = copyField(raw, "session_id", b.session)
-	raw = copyField(raw, "timestamp", b.stamp)
+	parent := "null"
+	if b.parent != "" {
+		parent = quoted(b.parent)
+	}
+	raw := make([]byte, 0, len(message)+len(structured)+256)
+	raw = append(raw, `{"type":"`+typ+`"`...)
+	for _, f := range [][2]string{
+		{"subtype", subtype}, {"message", message}, {"parent_tool_use_id", parent}, {"tool_use_result", structured}, {"tool_result_meta", denied},
+		{"is_api_error_message", failed}, {"error", failure}, {"uuid", b.uuid.Raw}, {"session_id", b.session.Raw}, {"timestamp", b.stamp.Raw},
+	} {
+		if f[1] != "" {
+			raw = append(append(raw, `,"`+f[0]+`":`...), f[1]...)
+		}
+	}
+	e := Entry{Kind: kind, ParentToolUseID: b.parent, ToolUseID: toolUseID, UUID: b.uuid.String(), Time: b.time()}
 	e.Message, _ = claude.ParseMessage(append(raw, '}'))
 	b.out = append(b.out, e)
 }
 
-func copyField(raw []byte, name string, v gjson.Result) []byte {
-	if !v.Exists() {
-		return raw
-	}
-	return append(append(raw, `,"`+name+`":`...), v.Raw...)
-}
+func quoted(text string) string { return string(gjson.AppendJSONString(nil, text)) }

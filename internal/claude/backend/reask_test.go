@@ -134,7 +134,7 @@ func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
 	var path string
 	var note []byte
 	require.Eventually(t, func() bool {
-		if open, _ := os.ReadDir(notes); len(open) == 1 {
+		if open, _ := os.ReadDir(notes); len(open) == 1 && filepath.Ext(open[0].Name()) == "" { // not one that is being written
 			path = filepath.Join(notes, open[0].Name())
 			note, _ = os.ReadFile(path)
 		}

@@ -14,11 +14,11 @@ import (
 // describe these fields. docs/air-extensions.md of claude-agent-acp does, and this is
 // the part of it that says how something looks.
 
-// isAIR reports whether an editor says that it is AIR.
-func isAIR(capabilities acp.ClientCapabilities) bool {
-	jetBrains, _ := capabilities.Meta["jetbrains"].(map[string]any)
-	_, is := jetBrains["air"].(map[string]any)
-	return is
+// airOf is what AIR says in _meta; nil is said by others.
+func airOf(meta map[string]any) object {
+	jetBrains, _ := meta["jetbrains"].(map[string]any)
+	air, _ := jetBrains["air"].(map[string]any)
+	return air
 }
 
 // forAIR is meta with something for AIR. It must not be shared.

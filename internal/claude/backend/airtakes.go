@@ -38,9 +38,7 @@ var airSpoken = []string{airFailure, airFileReport, airRecommended, airPlanFile}
 
 // airTakes are the capabilities that AIR names, of those that we have.
 func airTakes(capabilities acp.ClientCapabilities) map[string]bool {
-	jetBrains, _ := capabilities.Meta["jetbrains"].(map[string]any)
-	air, _ := jetBrains["air"].(map[string]any)
-	takes := map[string]bool{}
+	air, takes := airOf(capabilities.Meta), map[string]bool{}
 	if version, _ := air["version"].(float64); version < 1 {
 		return takes
 	}
@@ -200,9 +198,7 @@ func (s *conversation) warn(kind, text, severity string) {
 
 // reportRequest is the name under which a prompt asks for a report, or empty.
 func reportRequest(meta map[string]any) string {
-	jetBrains, _ := meta["jetbrains"].(map[string]any)
-	air, _ := jetBrains["air"].(map[string]any)
-	request, _ := air[airFileReport+"Request"].(map[string]any)
+	request, _ := airOf(meta)[airFileReport+"Request"].(map[string]any)
 	id, _ := request["requestId"].(string)
 	if version, _ := request["version"].(float64); version != 1 || len(request) != 2 || len(id) > 128 || strings.Trim(id, reportLetters) != "" {
 		return ""

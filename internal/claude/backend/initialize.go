@@ -11,7 +11,7 @@ import (
 // Initialize answers at once: the CLI is not needed for it. It implements
 // [editor.Backend].
 func (a *backend) Initialize(_ context.Context, r acp.InitializeRequest, raw json.RawMessage) (any, error) {
-	e, air := r.ClientCapabilities.Elicitation, isAIR(r.ClientCapabilities)
+	e, air := r.ClientCapabilities.Elicitation, airOf(r.ClientCapabilities.Meta) != nil
 	var meta object
 	if air {
 		meta = forAIR(nil, "capabilities", airSpoken)

@@ -97,11 +97,7 @@ func (f *follower) content() ([]acp.ToolCallContent, bool) {
 
 // update sends content of a call that runs or ran in the background.
 func (f *follower) update(content []acp.ToolCallContent) {
-	update := acp.SessionToolCallUpdate{ToolCallId: acp.ToolCallId(f.id), Content: content, Meta: f.c.meta()}
-	if !f.background {
-		update.Status = acp.Ptr(acp.ToolCallStatusInProgress)
-	}
-	f.p.show(f.c, acp.SessionUpdate{ToolCallUpdate: &update})
+	f.p.change(f.id, f.c, acp.SessionToolCallUpdate{Content: content, Status: f.status()})
 }
 
 // chunk is what was written since the last one, for a terminal. Before the last
@@ -134,14 +130,17 @@ func (f *follower) chunk(last bool) string {
 
 // print appends to the terminal of the tool call.
 func (f *follower) print(data string) {
-	if data == "" {
-		return
+	if data != "" {
+		f.p.print(f.id, f.c, data, f.status())
 	}
-	var status *acp.ToolCallStatus
-	if !f.background {
-		status = acp.Ptr(acp.ToolCallStatusInProgress)
+}
+
+// status is that of the tool call, if it has no result yet.
+func (f *follower) status() *acp.ToolCallStatus {
+	if f.background {
+		return nil
 	}
-	f.p.print(f.id, f.c, data, status)
+	return acp.Ptr(acp.ToolCallStatusInProgress)
 }
 
 // read returns bytes of the file, as far as they are there.
@@ -160,8 +159,7 @@ const matched = 200
 // stopped ends the call of a command that was stopped while it ran. What it has
 // written stays.
 func (f *follower) stopped(result display.Result) {
-	status := acp.ToolCallStatusFailed
-	update := acp.SessionToolCallUpdate{ToolCallId: acp.ToolCallId(f.id), Status: &status, RawOutput: rawJSON(result.Content), Meta: f.c.meta()}
+	update := acp.SessionToolCallUpdate{Status: acp.Ptr(acp.ToolCallStatusFailed), RawOutput: rawJSON(result.Content)}
 	if f.c.terminal != "" {
 		f.print(f.chunk(true))
 		update.Content = []acp.ToolCallContent{acp.ToolTerminalRef(f.id)}
@@ -171,7 +169,7 @@ func (f *follower) stopped(result display.Result) {
 		update.Content, _ = f.content()
 	}
 	update.Content = append(update.Content, display.Interrupted()...)
-	f.p.show(f.c, acp.SessionUpdate{ToolCallUpdate: &update})
+	f.p.change(f.id, f.c, update)
 	f.end()
 }
 
@@ -236,15 +234,6 @@ func (f *follower) close(status string) {
 		f.update(append(content, display.InBackground(f.task, status)...))
 	}
 	f.end()
-}
-
-// sleep stops showing commands while no turn runs; wake goes on with it.
-func (p *painter) sleep() {
-	p.quiet = true
-}
-
-func (p *painter) wake() {
-	p.quiet = false
 }
 
 // closeFollowed ends commands in the background with the CLI.

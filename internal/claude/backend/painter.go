@@ -51,7 +51,7 @@ type painter struct {
 	calls    map[string]*toolCall // tool calls without a result
 	followed map[string]*follower // running commands, by the CLI's task
 	agents   map[string]subAgent  // sub-agents at work, by the CLI's id of each
-	quiet    bool                 // no turn runs
+	quiet    bool                 // no turn runs: commands are not shown
 	edits    map[string]bool      // files that the turn has edited, for AIR
 
 	compaction *compaction // one that runs
@@ -149,9 +149,7 @@ func (p *painter) grow(id string, input json.RawMessage) {
 		return
 	}
 	c.title = info.Title
-	p.show(c, acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
-		ToolCallId: acp.ToolCallId(id), Title: &info.Title, Locations: info.Locations, Meta: c.meta(),
-	}})
+	p.change(id, c, acp.SessionToolCallUpdate{Title: &info.Title, Locations: info.Locations})
 }
 
 // begin draws a tool call as soon as its name is known.
@@ -251,6 +249,21 @@ func (p *painter) show(c *toolCall, u acp.SessionUpdate) {
 	p.out.Update(u)
 }
 
+// start shows a tool call, and change what is new about one.
+func (p *painter) start(id string, c *toolCall, u acp.SessionUpdateToolCall) {
+	if u.ToolCallId = acp.ToolCallId(id); u.Meta == nil {
+		u.Meta = c.meta()
+	}
+	p.show(c, acp.SessionUpdate{ToolCall: &u})
+}
+
+func (p *painter) change(id string, c *toolCall, u acp.SessionToolCallUpdate) {
+	if u.ToolCallId = acp.ToolCallId(id); u.Meta == nil {
+		u.Meta = c.meta()
+	}
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &u})
+}
+
 // draw shows a tool call, or what is new about it.
 func (p *painter) draw(id string, c *toolCall) {
 	info := display.ToolInfo(c.tool, p.cwd)
@@ -260,20 +273,17 @@ func (p *painter) draw(id string, c *toolCall) {
 		info.Content = nil
 	}
 	if c.drawn {
-		update := acp.SessionToolCallUpdate{
-			ToolCallId: acp.ToolCallId(id), Title: &info.Title, Kind: &info.Kind,
-			Content: info.Content, Locations: info.Locations, RawInput: input,
+		p.change(id, c, acp.SessionToolCallUpdate{
+			Title: &info.Title, Kind: &info.Kind, Content: info.Content, Locations: info.Locations, RawInput: input,
 			Meta: p.toolForAIR(c.tool, c.meta()),
-		}
-		p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
+		})
 		return
 	}
 	c.drawn = true
-	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
-		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: info.Kind,
-		Status: acp.ToolCallStatusPending, Content: info.Content, Locations: info.Locations,
+	p.start(id, c, acp.SessionUpdateToolCall{
+		Title: info.Title, Kind: info.Kind, Status: acp.ToolCallStatusPending, Content: info.Content, Locations: info.Locations,
 		RawInput: input, Meta: p.announce(id, c, p.toolForAIR(c.tool, c.meta())),
-	}})
+	})
 }
 
 func (c *toolCall) meta() map[string]any {

@@ -111,10 +111,9 @@ func (p *painter) refused(id string, c *toolCall, unanswered bool) {
 	if call, err := convert.Parse(c.tool.Input, convert.Limits{}); unanswered && err == nil {
 		info.Title = *ask.Updates(call).FailAll(convert.Outcome{Status: convert.Failed}).ToolCallUpdate.Title
 	}
-	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
-		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
-		Status: acp.ToolCallStatusPending, Content: info.Content, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
-	}})
+	p.start(id, c, acp.SessionUpdateToolCall{
+		Title: info.Title, Kind: acp.ToolKindOther, Status: acp.ToolCallStatusPending, Content: info.Content, RawInput: rawJSON(c.tool.Input),
+	})
 }
 
 // answered draws a question call of a transcript with the answers it got, under the
@@ -138,11 +137,10 @@ func (p *painter) answered(id string, c *toolCall, answers gjson.Result) {
 		lines = append(lines, clean.Line(question.String())+" → "+clean.Line(answer.String()))
 		return true
 	})
-	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
-		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
-		Status: acp.ToolCallStatusCompleted, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
+	p.start(id, c, acp.SessionUpdateToolCall{
+		Title: info.Title, Kind: acp.ToolKindOther, Status: acp.ToolCallStatusCompleted, RawInput: rawJSON(c.tool.Input),
 		Content: []acp.ToolCallContent{acp.ToolContent(acp.TextBlock(strings.Join(lines, "\n\n")))},
-	}})
+	})
 }
 
 func (p *painter) finish(id string, c *toolCall, result display.Result) {
@@ -159,14 +157,11 @@ func (p *painter) finish(id string, c *toolCall, result display.Result) {
 		return
 	}
 	shown := display.ToolResult(c.tool, result, p.cwd)
-	update := acp.SessionToolCallUpdate{
-		ToolCallId: acp.ToolCallId(id), Status: &shown.Status,
-		Content: shown.Content, Locations: shown.Locations, RawOutput: rawJSON(result.Content), Meta: c.meta(),
-	}
+	update := acp.SessionToolCallUpdate{Status: &shown.Status, Content: shown.Content, Locations: shown.Locations, RawOutput: rawJSON(result.Content)}
 	if shown.Title != "" {
 		update.Title = &shown.Title
 	}
-	p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
+	p.change(id, c, update)
 }
 
 // abandon ends the tool calls that will get no result any more.
@@ -189,12 +184,9 @@ func (p *painter) leave(id string, c *toolCall) {
 		f.show()
 		f.end()
 	}
-	meta := c.meta()
+	update := acp.SessionToolCallUpdate{Status: acp.Ptr(acp.ToolCallStatusFailed)}
 	if c.terminal != "" {
-		meta = c.with(terminalExit, exitStatus(id, nil))
+		update.Meta = c.with(terminalExit, exitStatus(id, nil))
 	}
-	status := acp.ToolCallStatusFailed
-	p.show(c, acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
-		ToolCallId: acp.ToolCallId(id), Status: &status, Meta: meta,
-	}})
+	p.change(id, c, update)
 }

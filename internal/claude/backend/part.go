@@ -141,10 +141,10 @@ func (p *painter) partEnded(m claude.Message) {
 	}
 }
 
-// endParts says that nothing works any more.
-func (p *painter) endParts() {
+// endParts says that nothing works any more, and how it ended if that is known.
+func (p *painter) endParts(how object) {
 	for _, x := range p.parts {
-		p.partIs(x, partIdle, nil)
+		p.partIs(x, partIdle, how)
 	}
 }
 

@@ -53,13 +53,6 @@ func (p *painter) partReturned(e transcript.Entry) {
 	}
 }
 
-// stopParts says that the user stopped what worked.
-func (p *painter) stopParts() {
-	for _, x := range p.parts {
-		p.partIs(x, partIdle, object{"stopReason": "cancelled"})
-	}
-}
-
 // pastParts are the sub-agents of a transcript, which has ended: none of them works
 // any more.
 func (p *painter) pastParts() []*part {

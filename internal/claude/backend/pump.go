@@ -144,8 +144,8 @@ func (p *pump) drain(drained chan struct{}) {
 			p.painter.compactionOver(true)
 			p.painter.closeFollowed()
 			p.painter.abandon()
-			p.painter.endParts()
-			p.painter.sleep()
+			p.painter.endParts(nil)
+			p.painter.quiet = true
 			p.painter.unfollow()
 		})
 	})
@@ -192,7 +192,7 @@ func (p *pump) system(m claude.Message) {
 		p.s.goesBy(m.SessionID())
 		p.steers = canSteer(m)
 		p.s.out.Began(p.steers)
-		p.painter.wake()
+		p.painter.quiet = false
 		p.s.tellLeft()
 		p.s.modeChanged(m.Get("permissionMode").String())
 	case "api_retry":
@@ -259,5 +259,5 @@ func (p *pump) wrapUp(brokenOff bool) {
 	if brokenOff {
 		p.painter.abandon()
 	}
-	p.painter.sleep()
+	p.painter.quiet = true
 }

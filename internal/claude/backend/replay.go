@@ -54,7 +54,7 @@ func (p *painter) replay(e transcript.Entry) {
 		p.user(e.Message)
 	case transcript.Interrupted:
 		p.abandon()
-		p.stopParts()
+		p.endParts(object{"stopReason": "cancelled"})
 	case transcript.Compacted:
 		p.boundary(e.Message)
 	default:

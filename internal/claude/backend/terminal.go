@@ -45,7 +45,7 @@ func (p *painter) announce(id string, c *toolCall, meta map[string]any) map[stri
 
 // print appends to the terminal of a tool call, and shows it the first time.
 func (p *painter) print(id string, c *toolCall, data string, status *acp.ToolCallStatus) {
-	update := acp.SessionToolCallUpdate{ToolCallId: acp.ToolCallId(id), Status: status}
+	update := acp.SessionToolCallUpdate{Status: status}
 	switch c.printed++; c.printed {
 	case 1:
 		update.Content = []acp.ToolCallContent{acp.ToolTerminalRef(id)}
@@ -56,7 +56,7 @@ func (p *painter) print(id string, c *toolCall, data string, status *acp.ToolCal
 		update.Title = &c.title // a terminal that was not shown did not get it
 	}
 	update.Meta = c.with(c.terminal, map[string]any{"terminal_id": id, "data": data})
-	p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
+	p.change(id, c, update)
 }
 
 // with is the call's _meta and one thing more.
@@ -73,18 +73,14 @@ func exitStatus(id string, code *int) map[string]any {
 
 // exit ends a terminal whose tool call has had its result.
 func (p *painter) exit(id string, c *toolCall, code *int) {
-	p.show(c, acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
-		ToolCallId: acp.ToolCallId(id), Meta: c.with(terminalExit, exitStatus(id, code)),
-	}})
+	p.change(id, c, acp.SessionToolCallUpdate{Meta: c.with(terminalExit, exitStatus(id, code))})
 }
 
 // finishTerminal shows the result of a command: what its terminal lacks, and
 // how it ended.
 func (p *painter) finishTerminal(id string, c *toolCall, result display.Result, f *follower) {
 	shown := display.ToolResult(c.tool, result, p.cwd)
-	update := acp.SessionToolCallUpdate{
-		ToolCallId: acp.ToolCallId(id), Title: &c.title, Status: &shown.Status, RawOutput: rawJSON(result.Content),
-	}
+	update := acp.SessionToolCallUpdate{Title: &c.title, Status: &shown.Status, RawOutput: rawJSON(result.Content)}
 	console, ok := c.tool.Console(result, p.cwd)
 	if f != nil {
 		f.print(f.chunk(console.Task == ""))
@@ -100,9 +96,8 @@ func (p *painter) finishTerminal(id string, c *toolCall, result display.Result, 
 	if c.printed > 0 {
 		update.Content = append(append([]acp.ToolCallContent{acp.ToolTerminalRef(id)}, console.Notes...), update.Content...)
 	}
-	update.Meta = c.meta()
 	if console.Task == "" {
 		update.Meta = c.with(terminalExit, exitStatus(id, console.ExitCode))
 	}
-	p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
+	p.change(id, c, update)
 }

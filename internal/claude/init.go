@@ -13,14 +13,10 @@ type InitInfo struct {
 	Models   []Model
 	Agents   []Agent
 	Mode     string // the permission mode
-	Version  string // of the CLI
 	// FastMode is "on", "off" or "cooldown"; empty when the CLI does not tell.
 	FastMode string
 	// FastModeReason says why fast mode is off.
 	FastModeReason string
-	// Account is what the CLI says about the login, for example the key's
-	// source; nil when it says nothing.
-	Account json.RawMessage
 }
 
 // Command is a slash command, without its slash.
@@ -57,19 +53,14 @@ var ownAgents = []string{"claude", "general-purpose", "Explore", "Plan", "status
 func parseInit(raw json.RawMessage) *InitInfo {
 	r := gjson.ParseBytes(raw)
 	text := func(path string) string { return r.Get(path).String() }
-	info := &InitInfo{
+	return &InitInfo{
 		Mode:           text("current_permission_mode"),
-		Version:        text("claude_code_version"),
 		FastMode:       text("fast_mode_state"),
 		FastModeReason: text("fast_mode_disabled_reason"),
 		Commands:       readCommands(r.Get("commands")),
 		Models:         readModels(r.Get("models")),
 		Agents:         readAgents(r.Get("agents")),
 	}
-	if r.Get("account").IsObject() {
-		info.Account = json.RawMessage(text("account"))
-	}
-	return info
 }
 
 func readCommands(list gjson.Result) (commands []Command) {

@@ -3,7 +3,6 @@ package transcript
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -57,9 +56,6 @@ type Entry struct {
 	// Agent is the sub-agent that a ToolUse began, if its steps are kept: they
 	// follow.
 	Agent *Agent
-	UUID  string
-	// Time is when the line was written; zero if it does not tell.
-	Time time.Time
 }
 
 // entries reads the steps of one line. parent is the sub-agent's call.
@@ -219,7 +215,7 @@ func (b *builder) add(kind Kind, typ, message, toolUseID, structured string) {
 			raw = append(append(raw, `,"`+f[0]+`":`...), f[1]...)
 		}
 	}
-	e := Entry{Kind: kind, ParentToolUseID: b.parent, ToolUseID: toolUseID, UUID: b.uuid.String(), Time: b.time()}
+	e := Entry{Kind: kind, ParentToolUseID: b.parent, ToolUseID: toolUseID}
 	e.Message, _ = claude.ParseMessage(append(raw, '}'))
 	b.out = append(b.out, e)
 }

@@ -48,8 +48,6 @@ type Info struct {
 	Archived bool
 	// Updated is when the file was last written.
 	Updated time.Time
-	// Created is the time of the first line that has one.
-	Created time.Time
 	Path    string
 	Size    int64
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -37,7 +36,6 @@ type clues struct {
 	last                string // the CLI's note of the last prompt
 	prompted            bool
 	cwd, relocated      string
-	created             time.Time
 	sidechain           bool // of a sub-agent
 	started             bool // a line of the conversation was seen
 	caveat              bool // the line before announced a command of the CLI
@@ -69,7 +67,7 @@ func (p *peeker) peek(path string) (Info, bool) {
 			return Info{}, false
 		}
 		_, end, _ = bytes.Cut(end, []byte("\n"))
-		tail.first, tail.cwd, tail.created = head.first, head.cwd, head.created // which it need not tell again
+		tail.first, tail.cwd = head.first, head.cwd // which it need not tell again
 		tail.lines(end, false)
 		archived = archived && !promptedSince(end, at)
 	}
@@ -80,7 +78,6 @@ func (p *peeker) peek(path string) (Info, bool) {
 		Cwd:      cmp.Or(tail.relocated, head.relocated, head.cwd, tail.cwd),
 		Title:    title(path, head, tail),
 		Archived: archived,
-		Created:  head.created,
 		Size:     size,
 	}, true
 }
@@ -136,7 +133,7 @@ func (c *clues) lines(data []byte, cut bool) {
 		text := func(name string) string { return gjson.GetBytes(line, name).String() }
 		switch typ := gjson.GetBytes(line, "type").Str; typ {
 		case "user", "assistant", "system", "attachment":
-			if c.first != "" && c.cwd != "" && !c.created.IsZero() {
+			if c.first != "" && c.cwd != "" {
 				continue // it tells nothing new
 			}
 			r := parseRow(gjson.ParseBytes(line))
@@ -166,9 +163,6 @@ func (c *clues) conversation(r row) {
 	}
 	if c.cwd == "" {
 		c.cwd = r.cwd
-	}
-	if c.created.IsZero() {
-		c.created = r.time()
 	}
 	c.blocks(r.queued())
 }

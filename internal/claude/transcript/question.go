@@ -3,7 +3,6 @@ package transcript
 import (
 	"encoding/json"
 	"slices"
-	"time"
 )
 
 const questionTool = "AskUserQuestion"
@@ -40,7 +39,6 @@ type Question struct {
 	// Input is the call's input.
 	Input json.RawMessage
 	How   Ending
-	Time  time.Time
 }
 
 // Questions returns the questions since the last prompt that nobody answered. After
@@ -114,7 +112,7 @@ func asked(line row, results map[string]string, ends bool) (open []Question) {
 			}
 		}
 		if ends || how == Refused || how == Abandoned {
-			open = append(open, Question{ToolUseID: id, Input: json.RawMessage(b.Get("input").Raw), How: how, Time: line.time()})
+			open = append(open, Question{ToolUseID: id, Input: json.RawMessage(b.Get("input").Raw), How: how})
 		}
 	}
 	return open

@@ -39,7 +39,7 @@ func Find(explicit string, getenv func(string) string) (string, error) {
 	if path != "" {
 		return path, nil
 	}
-	if home := homeDir(getenv); home != "" {
+	if home := Home(getenv); home != "" {
 		for _, rel := range []string{".claude/local", ".local/bin"} {
 			for _, name := range programNames("claude") {
 				file := filepath.Join(home, filepath.FromSlash(rel), name)
@@ -57,7 +57,7 @@ func Find(explicit string, getenv func(string) string) (string, error) {
 
 func findNamed(source, value string, getenv func(string) string) (string, error) {
 	if rest, ok := strings.CutPrefix(value, "~/"); ok {
-		if home := homeDir(getenv); home != "" {
+		if home := Home(getenv); home != "" {
 			value = filepath.Join(home, rest)
 		}
 	}
@@ -138,7 +138,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func homeDir(getenv func(string) string) string {
+// Home is the home of the user whose environment that is.
+func Home(getenv func(string) string) string {
 	if runtime.GOOS == "windows" {
 		return getenv("USERPROFILE")
 	}

@@ -92,8 +92,9 @@ func Parse(data []byte) (Event, error) {
 		return Event{}, ErrEvent
 	}
 	var e Event
+	texts := e.texts()
 	root.ForEach(func(key, v gjson.Result) bool {
-		if to := e.text(key.Str); to != nil && v.Type == gjson.String {
+		if to := texts[key.Str]; to != nil && v.Type == gjson.String {
 			*to = strings.Clone(v.Str) // or whoever keeps it keeps all of the event
 			return true
 		}
@@ -124,45 +125,16 @@ func Parse(data []byte) (Event, error) {
 	return e, nil
 }
 
-// text is where the text of a member goes.
-func (e *Event) text(name string) *string {
-	switch name {
-	case "hook_event_name":
-		return &e.Name
-	case "session_id":
-		return &e.Session
-	case "agent_id":
-		return &e.Agent
-	case "agent_type":
-		return &e.AgentType
-	case "cwd":
-		return &e.Dir
-	case "transcript_path":
-		return &e.Transcript
-	case "tool_name":
-		return &e.Tool
-	case "tool_use_id":
-		return &e.ToolUse
-	case "mcp_server_name":
-		return &e.Server
-	case "permission_mode":
-		return &e.Permits
-	case "mode":
-		return &e.Mode
-	case "url":
-		return &e.URL
-	case "message":
-		return &e.Message
-	case "last_assistant_message":
-		return &e.Words
-	case heldMember:
-		return &e.Held
-	case processMember:
-		return &e.Process
-	case "notification_type", "error":
-		return &e.Kind
+// texts are where the texts of members go.
+func (e *Event) texts() map[string]*string {
+	return map[string]*string{
+		"hook_event_name": &e.Name, "session_id": &e.Session, "agent_id": &e.Agent, "agent_type": &e.AgentType,
+		"cwd": &e.Dir, "transcript_path": &e.Transcript, "permission_mode": &e.Permits,
+		"tool_name": &e.Tool, "tool_use_id": &e.ToolUse,
+		"mcp_server_name": &e.Server, "mode": &e.Mode, "url": &e.URL, "message": &e.Message,
+		"last_assistant_message": &e.Words, "notification_type": &e.Kind, "error": &e.Kind,
+		heldMember: &e.Held, processMember: &e.Process,
 	}
-	return nil
 }
 
 // heldMember is the member with the name of a request, processMember that with the

@@ -42,26 +42,15 @@ type command struct {
 // answer; whoever listens at an address while the hub is down could allow things; and a
 // command needs no token in the settings.
 func Hooks(program string, args ...string) json.RawMessage {
-	type member struct {
-		name  string
-		value []entry
-	}
-	var list []member
+	all := map[string][]entry{}
 	for _, name := range Events {
 		timeout := notes
 		if (Event{Name: name}).Asks() {
 			timeout = waits
 		}
-		list = append(list, member{name, []entry{{"*", []command{{"command", program, args, timeout}}}}})
+		all[name] = []entry{{"*", []command{{"command", program, args, timeout}}}}
 	}
-	b := []byte{'{'}
-	for i, m := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, clean.JSON(m.name)...), ':'), clean.JSON(m.value)...)
-	}
-	return append(b, '}')
+	return clean.JSON(all)
 }
 
 // Merge puts hooks into settings, and leaves all else as it is. Ours that are there

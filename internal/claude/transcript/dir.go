@@ -3,9 +3,10 @@ package transcript
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/acp-bridge/acp-bridge/internal/claude"
 )
 
 // maxName is the longest folder name that the CLI derives from a path alone.
@@ -19,14 +20,10 @@ func ConfigDir(getenv func(string) string) string {
 	if dir := getenv("CLAUDE_CONFIG_DIR"); dir != "" {
 		return dir
 	}
-	home := getenv("HOME")
-	if runtime.GOOS == "windows" {
-		home = getenv("USERPROFILE")
+	if home := claude.Home(getenv); home != "" {
+		return filepath.Join(home, ".claude")
 	}
-	if home == "" {
-		return ""
-	}
-	return filepath.Join(home, ".claude")
+	return ""
 }
 
 // Dir is the folder in which the CLI keeps the sessions of a working

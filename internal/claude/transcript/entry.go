@@ -87,7 +87,7 @@ func (b *builder) assistant() {
 	}
 	content := blocks(b.content)
 	for _, block := range content {
-		kind := blockKind(block.Get("type").Str)
+		kind := blockKinds[block.Get("type").Str]
 		switch {
 		case kind == 0:
 			continue
@@ -102,17 +102,7 @@ func (b *builder) assistant() {
 	}
 }
 
-func blockKind(block string) Kind {
-	switch block {
-	case "text":
-		return Text
-	case "thinking":
-		return Thinking
-	case "tool_use", "server_tool_use", "mcp_tool_use":
-		return ToolUse
-	}
-	return 0
-}
+var blockKinds = map[string]Kind{"text": Text, "thinking": Thinking, "tool_use": ToolUse, "server_tool_use": ToolUse, "mcp_tool_use": ToolUse}
 
 // oneBlock is a message with one of its blocks only, as on the stream.
 func oneBlock(message, block gjson.Result) string {

@@ -127,18 +127,10 @@ func lineKind(line []byte) (flags, bool) {
 	if typ.Type != gjson.String || line[0] != '{' || line[len(line)-1] != '}' {
 		return 0, false
 	}
-	switch typ.Str {
-	case "user":
-		return isUser, true
-	case "assistant":
-		return isAssistant, true
-	case "system":
-		return isSystem, true
-	case "attachment":
-		return isAttachment, true
-	}
-	return 0, true
+	return lineKinds[typ.Str], true
 }
+
+var lineKinds = map[string]flags{"user": isUser, "assistant": isAssistant, "system": isSystem, "attachment": isAttachment}
 
 // read takes what the index needs from a line, in one pass over its fields.
 func (x *index) read(r *record, line []byte) {

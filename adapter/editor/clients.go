@@ -52,7 +52,8 @@ type Client struct {
 }
 
 // Clients returns the table of known clients. One that is not in it gets what its
-// capabilities call for, is shown headers as titles, and is trusted.
+// capabilities call for, and is trusted. Its titles are headers, if it has a name; else
+// the question is in them.
 func Clients() []Client { return slices.Clone(clients) }
 
 var clients = []Client{
@@ -89,10 +90,13 @@ func Known(info *acp.Implementation, prompt []acp.ContentBlock) (Client, bool) {
 		i = slices.IndexFunc(clients, func(c Client) bool { return c.Prompts != "" && c.Prompts == prompts })
 	}
 	if i < 0 {
-		return Client{Loud: prompt == nil && (info == nil || info.Name == "")}, false
+		return Client{Loud: prompt == nil && nameless(info)}, false
 	}
 	return clients[i], true
 }
+
+// nameless reports whether a client says no name, as those do that follow the examples of the SDKs.
+func nameless(info *acp.Implementation) bool { return info == nil || info.Name == "" }
 
 // Ask says how a client is asked: by its capabilities, corrected by what is known of it,
 // overridden by the user. why names what decided on the first way.
@@ -103,6 +107,9 @@ func (o Options) Ask(r acp.InitializeRequest, known Client) (_ adapter.Options, 
 	}
 	declared := caps.Meta["askUserQuestion"]
 	aware := declared != nil && declared != false
+	if known.Editor == "" && !aware && nameless(r.ClientInfo) {
+		known.Title = ask.TitleHeaderAndQuestion // the examples show nothing else
+	}
 	how := adapter.Options{
 		Forms:        caps.Elicitation != nil && caps.Elicitation.Form != nil,
 		URLs:         caps.Elicitation != nil && caps.Elicitation.Url != nil,

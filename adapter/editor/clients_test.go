@@ -50,9 +50,26 @@ func TestKnownByWhatItDeclares(t *testing.T) {
 		`{"_meta":{"jetbrains":{"air":{}}}}`: ask.TitleHeaderAndQuestion, `{"_meta":{"jetbrains":true}}`: 0, `{"_meta":{"":{}}}`: 0, `{}`: 0,
 	} {
 		var r acp.InitializeRequest
-		require.NoError(t, json.Unmarshal([]byte(`{"protocolVersion":1,"clientCapabilities":`+caps+`}`), &r))
+		require.NoError(t, json.Unmarshal([]byte(`{"protocolVersion":1,"clientInfo":{"name":"x","version":"1"},"clientCapabilities":`+caps+`}`), &r))
 		o, _ := Options{}.Ask(r, Client{})
 		require.Equal(t, want, o.Title, caps)
+	}
+}
+
+// One without a name may be made after the examples of the SDKs, which show the title of a
+// request and nothing else of it.
+func TestNamelessSeesTheQuestion(t *testing.T) {
+	for who, want := range map[string]ask.TitleStyle{
+		`"clientCapabilities":{}`: ask.TitleHeaderAndQuestion,
+		`"clientInfo":{"name":"","version":""},"clientCapabilities":{}`:   ask.TitleHeaderAndQuestion,
+		`"clientInfo":{"name":"x","version":"1"},"clientCapabilities":{}`: ask.TitleHeader,
+		`"clientCapabilities":{"_meta":{"askUserQuestion":true}}`:         ask.TitleHeader,
+	} {
+		var r acp.InitializeRequest
+		require.NoError(t, json.Unmarshal([]byte(`{"protocolVersion":1,`+who+`}`), &r))
+		known, _ := Known(r.ClientInfo, nil)
+		o, _ := Options{}.Ask(r, known)
+		require.Equal(t, want, o.Title, who)
 	}
 }
 

@@ -62,13 +62,17 @@ func (s *sim) request(method, params string, arrives func()) (id string) {
 // reads is how the user learns what is asked in the conversation, and that it is
 // gone.
 func (o *simSession) reads(text string) {
-	if q := nameOf(text); q != "" {
+	if q := nameOf(text); q != "" && wantsReply.MatchString(text) {
 		o.waits, o.seen, o.read = true, q, append(o.read, q)
 	}
 	if strings.Contains(text, "It needs no answer") {
 		o.waits = false
 	}
 }
+
+// wantsReply is what a question in the conversation says, and not what stands there beside a
+// request.
+var wantsReply = regexp.MustCompile(`Reply with|Type your answer`)
 
 var questionName = regexp.MustCompile(`question r\d+\.\d\?|field r\d+|permission r\d+`)
 

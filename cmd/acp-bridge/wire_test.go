@@ -142,7 +142,7 @@ func (c toldEditor) play(t *testing.T) string {
 		}
 		fmt.Fprintf(&examples, "  %s\n%s", what, block(strings.ReplaceAll(data, session, "S")))
 	}
-	send(`"id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":%s}`, c.capabilities)
+	send(`"id":1,"method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"example","version":"1"},"clientCapabilities":%s}`, c.capabilities)
 	lines := bufio.NewReader(fromAgent)
 	for {
 		line, err := lines.ReadBytes('\n')

@@ -127,7 +127,7 @@ func TestLeaveWhileParked(t *testing.T) {
 	turn.Ends(acp.StopReasonEndTurn)
 	e.Cancel(s)
 	e.Prompt(s, "go") // a new turn, no answer
-	require.Equal(t, "Database", e.Next().Get("toolCall.title").Str)
+	require.Equal(t, "Database (1 of 3): Which database should we use?", e.Next().Get("toolCall.title").Str)
 }
 
 func TestRefusals(t *testing.T) {

@@ -48,7 +48,7 @@ var looks = []Seen{
 	{"DeepChat, kandev", "message", "1,3", "type them", "cancel", "", []string{"DeepChat", "kandev"}},
 	{"OpenHands", "message", "1,3", "type them", "cancel", noName, []string{"OpenHands"}},
 	{"acp-factory, acp-ai-provider", "message", "1,3", "type them", "cancel", noName + "; acp-factory drops one of several updates that come at once, so a question's text may be missing from the second question on; acp-ai-provider needs persistSession: true", []string{"acp-factory, acp-ai-provider"}},
-	{"the Go SDK's example client", "buttons", rounds, thenText, "stop", noText, []string{"example client of the Go SDK"}},
+	{"the example clients of the SDKs", "buttons, the question in the title", rounds, thenText, "stop", noText, []string{"example client of the Go SDK"}},
 	{"any that knows _meta", "requests", "in one go", "in one go", "dismiss", "see go doc ./adapter/editor", []string{"a client that was taught", "a client that declares it"}},
 	{"any whose replies make no sense", "the next way", "", "", "", "", []string{"ids of its own", "forms that fail", "forms that fail, options unseen", "nothing works but words"}},
 }

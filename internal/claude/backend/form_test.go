@@ -44,7 +44,7 @@ func TestFormSaysWhoAsks(t *testing.T) {
 		require.NotContains(t, r.Raw, `\u001b`)
 		require.NotContains(t, text, "\u202e")
 		if title := r.Get("toolCall.title"); title.Exists() {
-			require.Equal(t, "MCP server shop: Allow Bash", title.Str)
+			require.True(t, strings.HasPrefix(title.Str, `MCP server shop: Allow Bash: The MCP server "shop" asks: `), title.Str)
 		} else {
 			require.Equal(t, "Allow Bash", r.Get("requestedSchema.properties.a.title").Str)
 		}

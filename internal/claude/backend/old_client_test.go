@@ -54,7 +54,7 @@ func (r *wireLog) told(replace ...string) string {
 // messages and tool calls had names.
 func TestOldClient(t *testing.T) {
 	for name, caps := range map[string]string{
-		"plain": `{}`,
+		"plain": `{},"clientInfo":{"name":"old","version":"1"}`,
 		"forms": `{"fs":{"readTextFile":false},"elicitation":{"form":{}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {

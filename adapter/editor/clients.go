@@ -162,6 +162,7 @@ func (f *front) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
 // Meet tells a connection what is known of its peer.
 func (c Client) Meet(p *seen.Peer) {
 	p.Mute(c.Loud)
+	p.Once.Store(c.Editor == "") // those in the table are known to be quiet, or loud
 	p.NoCancel.Store(c.NoCancel)
 }
 

@@ -333,7 +333,7 @@ type lineAgent struct {
 func driveProxy(t *testing.T, first adapter.Rung, guard bool) *driven {
 	d := &desk.Desk{}
 	p := startGuarding(t, Options{First: first, Desk: d, TrustPrompts: !guard})
-	p.initialize(noForms)
+	p.initialize(quiet)
 	return &driven{t, p.editor, d, &lineAgent{end: p.agent, replies: map[string]string{}}}
 }
 
@@ -421,7 +421,7 @@ func driveFront(t *testing.T, first adapter.Rung, guard bool) *driven {
 		editor.w.Close()
 		<-served
 	})
-	editor.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`)
+	editor.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":` + quiet + `}}`)
 	require.Equal(t, "init", editor.reply().Get("id").Str)
 	editor.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/","mcpServers":[]}}`)
 	require.Equal(t, "new", editor.reply().Get("id").Str)

@@ -31,7 +31,8 @@ type pending struct {
 	ctx    context.Context
 	method string
 	answer chan reply // holds one
-	heard  func()     // called in place of a send, if not nil
+	// heard is called in place of a send, if not nil.
+	heard func(refused bool)
 
 	showing *seen.Showing // what it shows, nil for nothing
 }
@@ -113,7 +114,7 @@ func (c *calls) post(p *pending, params []byte) {
 // askBehind sends the peer what it answers when it has come to all that was sent
 // before. It does not wait.
 func (c *calls) askBehind(l seen.Look) {
-	c.peer.Ask(l, func(heard func()) {
+	c.peer.Ask(l, func(heard func(refused bool)) {
 		c.p.step(func() {
 			if c.closed == nil {
 				c.post(&pending{ctx: context.Background(), method: seen.Method, heard: heard}, seen.Params)
@@ -143,7 +144,7 @@ func (c *calls) settle(m *message) bool {
 	switch {
 	case p == nil:
 	case p.heard != nil:
-		p.heard()
+		p.heard(m.err != nil)
 	case p.ctx.Err() != nil:
 		p.answer <- reply{err: p.ended()}
 	case m.err != nil && string(m.err) != "null":

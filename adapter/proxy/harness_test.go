@@ -188,4 +188,6 @@ func dialog(t *testing.T, o Options) (*proxied, gjson.Result) {
 const (
 	noForms   = `{}`
 	withForms = `{"elicitation":{"form":{}}}`
+	// quiet is an editor that tells its user of no request that it does not know.
+	quiet = `{},"clientInfo":{"name":"zed","version":"1"}`
 )

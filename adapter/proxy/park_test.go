@@ -67,6 +67,33 @@ func TestNamelessIsNotAskedBeforeItsPrompt(t *testing.T) {
 	p.editor.until(seen.Method)
 }
 
+// An editor of which nothing is known may tell its user of what it does not know: it is
+// asked once, and its answer is the evidence then.
+func TestUnknownIsAskedOnce(t *testing.T) {
+	for name, asks := range map[string]int{"x": 1, "zed": 2} {
+		t.Run(name, func(t *testing.T) {
+			p := startGuarding(t, Options{First: adapter.Conversation})
+			p.initialize(`{},"clientInfo":{"name":"` + name + `","version":"1"}`)
+			asked := 0
+			for range 2 {
+				p.agent.send(oneLine(grokAsks))
+				p.editor.said()
+				p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
+				p.agent.until("session/cancel")
+				p.agent.next() // the question is over
+				p.agent.send(mark)
+				for m := p.editor.next(); m.Raw != mark; m = p.editor.next() {
+					if m.Get("method").Str == seen.Method {
+						asked++
+						p.editor.send(`{"jsonrpc":"2.0","id":` + m.Get("id").Raw + `,"error":{"code":-32601,"message":"unknown"}}`)
+					}
+				}
+			}
+			require.Equal(t, asks, asked)
+		})
+	}
+}
+
 // The question stands in the conversation, the prompt ends, and the next one is
 // the answer. The turn goes on inside that.
 func TestPark(t *testing.T) {

@@ -90,7 +90,8 @@ type call struct {
 	ctx    context.Context
 	method string
 	done   chan reply // holds one
-	heard  func()     // called by the reader in place of a send, if not nil
+	// heard is called by the reader in place of a send, if not nil.
+	heard func(refused bool)
 
 	showing *seen.Showing // what it shows, nil for nothing
 }

@@ -203,7 +203,7 @@ func (c *Conn) handleResponse(m message) {
 	case p == nil:
 		c.log.Debug("answer to no pending call ignored", "id", clip(m.id.Raw))
 	case p.heard != nil:
-		p.heard()
+		p.heard(m.err.Exists())
 	case p.ctx.Err() != nil:
 		p.done <- reply{err: cancelledError(p.ctx, p.method)}
 	case m.err.Exists() && m.err.Type != gjson.Null:

@@ -164,7 +164,7 @@ func (c *Conn) failCall(id uint64, reason string) {
 	switch p := c.take(id); {
 	case p == nil:
 	case p.heard != nil: // it was an answer
-		p.heard()
+		p.heard(false)
 	default:
 		p.done <- reply{err: fmt.Errorf("%s: %w: %s", p.method, ErrProtocol, reason)}
 	}

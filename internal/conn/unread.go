@@ -31,7 +31,7 @@ func (c *Conn) await(ctx context.Context, l seen.Look, target uint64) {
 // AskBehind sends the peer what it answers when it has come to all that was sent
 // before. It does not wait.
 func (c *Conn) AskBehind(l seen.Look) {
-	c.peer.Ask(l, func(heard func()) {
+	c.peer.Ask(l, func(heard func(refused bool)) {
 		id, ok := c.register(&call{ctx: c.ctx, method: seen.Method, heard: heard})
 		if ok && !c.out.force(appendRequest(nil, id, seen.Method, seen.Params)) {
 			c.take(id)

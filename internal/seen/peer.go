@@ -17,6 +17,9 @@ var Params = json.RawMessage(`{"sessionId":"_"}`)
 // is one of which nothing is known. Its methods may be called from any goroutine.
 type Peer struct {
 	mute, answers atomic.Bool
+	// Once says that it may tell its user of what it does not know: when it has said so once,
+	// it is not asked again.
+	Once atomic.Bool
 	// NoCancel says that it is not told which of its requests need no answer.
 	NoCancel atomic.Bool
 }
@@ -26,16 +29,16 @@ type Peer struct {
 func (p *Peer) Mute(mute bool) { p.mute.Store(mute) }
 
 // Ask sends [Method] by send, which is told what to call when its answer comes,
-// whatever that is, before anything is read that comes behind it. A mute peer is
-// not asked.
-func (p *Peer) Ask(l Look, send func(heard func())) {
+// whatever that is, before anything is read that comes behind it; refused says that the
+// peer does not know it. A mute peer is not asked.
+func (p *Peer) Ask(l Look, send func(heard func(refused bool))) {
 	if p.mute.Load() || l.s == nil {
 		return
 	}
 	l.asked(p)
-	send(func() {
+	send(func(refused bool) {
 		p.answers.Store(true)
-		p.mute.Store(false)
+		p.mute.Store(refused && p.Once.Load())
 		l.Found(Answered)
 	})
 }

@@ -27,7 +27,8 @@
 //
 // An editor is asked behind a question only where that is needed: it is guarded,
 // or the question stands in the conversation. Editors that work in order answer
-// a request that they do not know after they have come to the question. One that
+// a request that they do not know after they have come to the question. Some tell
+// their users of it: one of which nothing is known is asked until it says so once. One that
 // does not answer may have the question in a buffer that nobody looks at, so a
 // reply must come later than any script's keypress did.
 package seen

@@ -63,7 +63,7 @@ func TestRule3Unsure(t *testing.T) {
 				s := seen.New(nil, false)
 				s.Look().Found(seen.Taken)
 				var heard func()
-				peer.Ask(s.Look(), func(f func()) { heard = f })
+				peer.Ask(s.Look(), func(f func(bool)) { heard = func() { f(false) } })
 				time.Sleep(2 * time.Second) // busy
 				s.Replied(seen.Pick)
 				if tc.answers > 0 {
@@ -71,14 +71,41 @@ func TestRule3Unsure(t *testing.T) {
 				}
 				require.Equal(t, tc.counts, s.Counts(t.Context()))
 				asked := false
-				peer.Ask(seen.New(nil, false).Look(), func(func()) { asked = true })
+				peer.Ask(seen.New(nil, false).Look(), func(func(bool)) { asked = true })
 				require.Equal(t, !tc.counts, asked, "asked again")
 				time.Sleep(time.Second)
-				peer.Ask(seen.New(nil, false).Look(), func(func()) { asked = true })
+				peer.Ask(seen.New(nil, false).Look(), func(func(bool)) { asked = true })
 				require.Equal(t, tc.answers > 0, asked, "a peer that answers late is not mute")
 			})
 		})
 	}
+}
+
+// A peer that may tell its user of what it does not know is asked until it says that. Then
+// a reply needs as long as with one that answers nothing.
+func TestRefusedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, once := range []bool{true, false} {
+			var peer seen.Peer
+			peer.Once.Store(once)
+			ask := func(refused bool) (s *seen.Showing, asked bool) {
+				s = seen.New(nil, false)
+				peer.Ask(s.Look(), func(heard func(bool)) { asked = true; heard(refused) })
+				return s, asked
+			}
+			for _, refused := range []bool{false, true} {
+				s, asked := ask(refused)
+				require.True(t, asked)
+				require.Equal(t, seen.Answered, s.Evidence())
+			}
+			s, asked := ask(true)
+			require.Equal(t, !once, asked)
+			s.Look().Found(seen.Taken)
+			time.Sleep(seen.Strict)
+			s.Replied(seen.Prompt)
+			require.True(t, s.Counts(t.Context()))
+		}
+	})
 }
 
 // What was known of a showing says nothing of the next one.

@@ -93,7 +93,14 @@ func (o *askOptions) run(ctx context.Context, s streams) error {
 	defer stop()
 	chain := pending.New(p)
 	defer chain.Close()
-	return printReply(chain.Begin(ctx, req.Call), req, o.print == answerForm, s)
+	a := chain.Begin(ctx, req.Call)
+	if p.Terminal != nil && p.Given == nil && a.Err() == nil && a.Ready() {
+		if tty, err := openTerminal(s); err == nil { // somebody sits there, and is not asked
+			tty.close()
+			tell(s, "ask", "an earlier run asked this, and its answer is used; run it again to be asked")
+		}
+	}
+	return printReply(a, req, o.print == answerForm, s)
 }
 
 // call is what is asked: the call in a file, or the question on the command line.

@@ -53,6 +53,9 @@ func (p *Picker) acted(from place) {
 
 // keeps reports whether a key is kept away.
 func (p *Picker) keeps(k tty.Key) bool {
+	if p.height < leastRows {
+		return k.Name != "ctrl+c"
+	}
 	g := p.guard
 	if g == nil || g.went && moves[k.Name] {
 		return false

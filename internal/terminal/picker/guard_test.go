@@ -62,6 +62,36 @@ func TestRule3NotDrawn(t *testing.T) {
 	require.True(t, done)
 }
 
+// Where question and options cannot be seen together, no key answers, until the window is
+// taller and the hands have rested.
+func TestUnseenInASmallWindow(t *testing.T) {
+	at := func(ms int) time.Time { return time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond) }
+	for _, height := range []int{1, 2} {
+		p := New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}, Options{Height: height})
+		p.Guard(false)
+		p.Drawn(at(0))
+		lines, _, _ := p.View()
+		require.Equal(t, []string{tooSmall}, lines)
+		for i, key := range []string{"2", "enter", "esc", "space", "n"} {
+			p.Update(tty.Key{Name: key, Since: at(1000 * (i + 1))})
+			p.Drawn(at(1000 * (i + 1)))
+		}
+		p.Update(tty.Paste{Text: "x", Since: at(7000)})
+		p.Update(tty.Size{Width: 80, Height: 24})
+		p.Drawn(at(8000))
+		p.Update(tty.Key{Name: "1", Since: at(8010)})
+		_, done := p.Done()
+		require.False(t, done)
+		p.Update(tty.Key{Name: "2", Since: at(9000)})
+		require.Equal(t, 1, p.Index())
+	}
+	p := New(convert.Call{Questions: []convert.Question{{Text: "Q"}}}, Options{})
+	p.Update(tty.Size{Width: 80, Height: 2})
+	p.Update(tty.Key{Name: "ctrl+c"})
+	_, done := p.Done()
+	require.True(t, done)
+}
+
 // After a withdrawn question only Enter gets to the next one, and answers
 // nothing.
 func TestGuardWithdrawn(t *testing.T) {

@@ -133,7 +133,10 @@ func (p *Picker) Update(ev any) {
 	switch ev := ev.(type) {
 	case tty.Size:
 		if ev.Width > 0 && ev.Height > 0 {
-			p.width, p.height = ev.Width, ev.Height
+			hidden := p.height < leastRows
+			if p.width, p.height = ev.Width, ev.Height; hidden && p.guard != nil {
+				p.guard.Shows()
+			}
 		}
 	case tty.End:
 		o := Ended(ev)

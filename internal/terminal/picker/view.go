@@ -10,14 +10,19 @@ const (
 	ruleWidth = 60  // of the lines above and below
 	textWidth = 100 // beyond which text is hard to read
 	wide      = 90  // from which a preview stands beside the list
+	leastRows = 3   // below which a question and its options are not seen together
+	tooSmall  = "Make this window taller to answer."
 )
 
 // View draws the picker: no more lines than the window has, each no wider
 // than it, and where in them the cursor is; a negative row hides it. Once done
 // it draws nothing.
 func (p *Picker) View() (lines []string, row, col int) {
-	if p.done {
+	switch {
+	case p.done:
 		return nil, -1, 0
+	case p.height < leastRows:
+		return []string{cells.Cut(tooSmall, p.width)}, -1, 0
 	}
 	f := p.frame
 	lines, row = f.lines()

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // fingerprint names the certificate that a hub shows, or is empty without one.
@@ -91,9 +92,9 @@ func ownCertificate(dir string, now time.Time) (certFile, keyFile string, err er
 	if err != nil {
 		return "", "", err
 	}
-	err = writeSecret(keyFile, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}))
+	err = web.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}))
 	if err == nil {
-		err = writeSecret(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+		err = web.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	}
 	return certFile, keyFile, err
 }

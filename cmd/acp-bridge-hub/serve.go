@@ -202,7 +202,7 @@ func announce(o options, here site, certificate string, access *web.Access, errO
 		at = here.address
 	}
 	said := strings.Join([]string{here.address, certificate, at, token, ""}, "\n")
-	if err := writeSecret(filepath.Join(o.data, hublink.AddressName), []byte(said)); err != nil {
+	if err := web.WriteFile(filepath.Join(o.data, hublink.AddressName), []byte(said)); err != nil {
 		return err
 	}
 	link, phone := "", ""
@@ -267,24 +267,7 @@ func ownerToken(o options) (string, error) {
 		return "", fmt.Errorf("the owner's token: %s is empty", name)
 	}
 	token = web.NewToken()
-	return token, writeSecret(name, []byte(token+"\n"))
-}
-
-// writeSecret writes the file whole or not at all.
-func writeSecret(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err == nil {
-		err = web.SyncFolder(filepath.Dir(name))
-	}
-	return err
+	return token, web.WriteFile(name, []byte(token+"\n"))
 }
 
 // lock keeps a second hub from the folder.

@@ -125,7 +125,8 @@ func TestTokenFileWithoutAToken(t *testing.T) {
 	require.NoError(t, os.WriteFile(named, []byte(" \n"), 0o600))
 	_, err = ownerToken(options{data: dir, tokenFile: named})
 	require.ErrorContains(t, err, "is empty")
-	require.ErrorContains(t, writeSecret(filepath.Join(dir, "none", hublink.AddressName), nil), hublink.AddressName, "an error names the file that is written")
+	none := filepath.Join(dir, "none", hublink.AddressName)
+	require.ErrorContains(t, web.WriteFile(none, nil), none+" cannot be written", "and not another one beside it")
 }
 
 // A damaged byte in the owner's token, or in the address for the other commands, is told

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
@@ -292,30 +293,37 @@ func unsealed(data []byte) ([]byte, error) {
 	return rest, nil
 }
 
-// save writes the file whole or not at all.
 func (f *file) save(_ context.Context, data []byte, _ uint64) (uint64, error) {
-	t, err := os.CreateTemp(filepath.Dir(f.path), ".access-*") // 0600
-	if err != nil {
-		return 0, err
-	}
-	defer os.Remove(t.Name())
-	if _, err = t.Write(sealed(data)); err == nil {
-		err = t.Sync()
-	}
-	if closed := t.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(t.Name(), f.path)
-	}
-	if err == nil {
-		err = syncFolder(filepath.Dir(f.path)) // a power cut must not undo a removal
-	}
-	if err != nil {
+	if err := WriteFile(f.path, sealed(data)); err != nil {
 		return 0, err
 	}
 	f.revision++
 	return f.revision, nil
+}
+
+// WriteFile writes a file of a hub's folder whole or not at all, for its owner alone. A
+// power cut does not undo it.
+func WriteFile(name string, data []byte) error {
+	t, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // 0600
+	if err == nil {
+		defer os.Remove(t.Name())
+		_, err = t.Write(data)
+		err = errors.Join(err, t.Sync(), t.Close())
+	}
+	if err == nil {
+		err = os.Rename(t.Name(), name)
+	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(name))
+	}
+	var why syscall.Errno
+	if errors.As(err, &why) { // the error names another file, which is gone
+		err = why
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", name, err)
+	}
+	return nil
 }
 
 // syncFolder puts the names of a folder's files on the disk.
@@ -329,9 +337,6 @@ var syncFolder = func(name string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
-
-// SyncFolder is for whoever keeps a file beside.
-func SyncFolder(name string) error { return syncFolder(name) }
 
 // bucket is a vault that hubs share.
 type bucket struct{ store *hubstore.Store }

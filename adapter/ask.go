@@ -116,8 +116,8 @@ func (a *Adapter) place(ctx context.Context, it desk.Item) *desk.Ticket {
 	if a.opts.Describe != nil {
 		a.opts.Describe(&it)
 	}
-	if c, ok := a.client.(interface{ Prompts() int }); ok {
-		it.Prompts = c.Prompts()
+	if c, ok := a.client.(interface{ AsksAgain() bool }); ok {
+		it.Again = c.AsksAgain()
 	}
 	return a.desk.Place(ctx, it)
 }

@@ -71,9 +71,8 @@ type Item struct {
 	// Check is a rule for answers beyond those of the call; nil has none. It
 	// must not block and must not call the desk.
 	Check func([]convert.Answer) error
-	// Prompts is what [Desk.Prompted] said at the user's last prompt to the agent, and 0 if
-	// there was none since this process has the session: what was asked behind fewer is not this.
-	Prompts int
+	// Again is that of [life.Claimant]: a process that is gone has asked it before.
+	Again bool
 	// Unqueued says that it is in front of the user already, whatever else is: it has
 	// no place in its session's queue, and nothing waits for it.
 	Unqueued bool

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/acp-bridge/acp-bridge/internal/about"
-	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Watch calls f for every open item, in order, and then for every change of
@@ -18,11 +17,9 @@ import (
 // After stop f is called no more; a call that has begun may still run.
 func (d *Desk) Watch(f func(Entry)) (stop func()) { return d.watch(&watcher{f: f}, ofItems) }
 
-// Turn is how an agent's turn ended: for people who do not look at its screen. With Prompts,
-// which are those of an [Item], it is one that the user began.
+// Turn is how an agent's turn ended: for people who do not look at its screen.
 type Turn struct {
 	Session string
-	Prompts int
 	// Agent, Dir and About are those of an [Item].
 	Agent, Dir string
 	About      about.About
@@ -37,18 +34,7 @@ type Turn struct {
 // called with a lock held: watchers are told by a goroutine of their own.
 func (d *Desk) EndTurn(t Turn) { d.tell(func(w *watcher) { w.turned(t) }, ofTurns) }
 
-// Prompted counts a prompt of the user's to an agent, and tells those who watch, as EndTurn
-// does: what was asked in the session before is past, see [Item]. There need be no desk.
-func (d *Desk) Prompted(session string) int {
-	n := life.Prompt()
-	if d != nil {
-		d.EndTurn(Turn{Session: session, Prompts: n})
-	}
-	return n
-}
-
-// WatchTurns calls f for every turn that ends or that the user begins, as Watch does for
-// items.
+// WatchTurns calls f for every turn that ends, as Watch does for items.
 func (d *Desk) WatchTurns(f func(Turn)) (stop func()) {
 	return d.watch(&watcher{turned: f}, ofTurns)
 }

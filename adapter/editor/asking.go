@@ -27,6 +27,7 @@ type asking struct {
 	front *front
 	s     *Session // nil for what is asked of no session
 	ref   desk.Ref // at the desk, once it is settled
+	again bool     // that of [desk.Item]
 }
 
 // answer waits for a request's outcome and returns what tells the agent. The
@@ -91,8 +92,19 @@ func (a *asking) receipt(err error) {
 // the turn. Reply tells the agent, once, unless it withdraws the request, and returns
 // whether the agent has it; it must not end the turn, which waits for it.
 func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) {
+	s.askQuestion(id, apart, false, c, reply)
+}
+
+// AskAgain is AskQuestion for a call with which the session's history ends: what was said to
+// it since its process ended counts.
+func (s *Session) AskAgain(id string, c convert.Call, reply func(convert.Outcome) (sent bool)) {
+	s.askQuestion(id, false, true, c, reply)
+}
+
+func (s *Session) askQuestion(id string, apart, again bool, c convert.Call, reply func(convert.Outcome) (sent bool)) {
 	c.Session = s.id
 	s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asking) answer {
+		a.again = again
 		wait := a.asker().Post(a.Ctx, c)
 		return func() func() {
 			o, _ := wait()
@@ -236,6 +248,9 @@ func (a *asking) watch(ctx context.Context, ended <-chan struct{}) (stop func())
 	}()
 	return stop
 }
+
+// AsksAgain is for package adapter.
+func (a *asking) AsksAgain() bool { return a.again }
 
 // asker asks the editor's user for this request.
 func (a *asking) asker() *adapter.Adapter { return a.front.ask.Load().With(a) }

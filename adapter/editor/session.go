@@ -196,9 +196,6 @@ func (s *Session) send(key int) session.Event {
 	s.byID[id] = key
 	err := s.conv.Prompt(id, p.content)
 	if err == nil {
-		if p.begun == nil {
-			s.state.Epoch = s.front.opts.Desk.Prompted(s.id)
-		}
 		return nil
 	}
 	delete(s.byID, id)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -123,31 +122,6 @@ var both = []struct {
 		close(goOn)
 		d.agent.ends(nil)
 		require.Equal(d, "end_turn", d.ended("p1"))
-	}},
-	{"what is asked before a prompt may have been asked before", dialogs, func(d *driven) {
-		var prompts []int
-		defer d.desk.Watch(func(e desk.Entry) {
-			if e.State == desk.Settled {
-				prompts = append(prompts, e.Prompts)
-			}
-		})()
-		for i, id := range []string{"a", "b", "c"} {
-			prompt := fmt.Sprint("p", i)
-			if i > 0 {
-				d.prompt(prompt, "go")
-				d.agent.works()
-			}
-			d.agent.asks(id)
-			d.editor.until("session/request_permission")
-			require.NoError(d, d.desk.Answer(desk.Ref{Session: "s1", ID: id}, []convert.Answer{{Selected: []string{"Yes"}}}, "phone"))
-			require.Equal(d, "Yes", d.agent.gets(id))
-			if i > 0 {
-				d.agent.ends(nil)
-				require.Equal(d, "end_turn", d.ended(prompt))
-			}
-		}
-		require.Zero(d, prompts[0])
-		require.IsIncreasing(d, prompts)
 	}},
 	{"answered elsewhere: the user is told, and the next prompt is the agent's", conversation, func(d *driven) {
 		d.parks("a")

@@ -71,7 +71,7 @@ func (p *proxy) perform(s *session, ev machine.Event, line []byte, e machine.Eff
 // send gives a prompt to the agent: that which has just come as it is.
 func (p *proxy) send(s *session, key int, line []byte) []byte {
 	r := s.prompts[key]
-	r.given, s.state.Epoch = true, p.opts.Desk.Prompted(s.id)
+	r.given = true
 	defer func() { r.line = nil }()
 	if line != nil && len(r.line) > 0 && &r.line[0] == &line[0] {
 		return line

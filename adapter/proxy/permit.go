@@ -98,7 +98,7 @@ func (p *proxy) permits(id []byte, params gjson.Result, asked *about.Asked) {
 	for _, o := range params.Get("options").Array() {
 		w.options = append(w.options, strings.Clone(o.Get("optionId").Raw))
 	}
-	it := desk.Item{Kind: desk.Permission, Unqueued: true, Call: about.PermissionCall(request), Prompts: w.in.state.Epoch}
+	it := desk.Item{Kind: desk.Permission, Unqueued: true, Call: about.PermissionCall(request)}
 	it.About.Tool = about.ToolOf(request)
 	it.About.Text = about.TextOf(request)
 	it.Call.Session = w.in.id

@@ -80,7 +80,7 @@ func TestPermitEditorFirst(t *testing.T) {
 	require.Equal(t, []string{"allow_once", "allow_always", "reject_once"}, e.About.Picks)
 	require.Equal(t, "execute", e.About.Kind)
 	require.JSONEq(t, `{"command":"make"}`, string(e.Call.Input))
-	require.Positive(t, e.Prompts)
+	require.False(t, e.Again)
 	p.editor.send(editorAllows)
 	require.Equal(t, editorAllows, p.agent.next().Raw)
 	end := p.until(desk.Settled)

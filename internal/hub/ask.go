@@ -31,8 +31,8 @@ type Asking struct {
 	// Callers of the API chose it: it is the call's id. Without either this is a question
 	// of its own.
 	Name string
-	// Prompts is that of [life.Epoch].
-	Prompts int
+	// Again is that of [life.Claimant].
+	Again bool
 	// May is that of [Ref].
 	May      func(context.Context) error
 	Dialect  string
@@ -105,7 +105,7 @@ func (a Asking) record() (*Record, error) {
 	r := &Record{
 		Group: a.Group, Conversation: a.Conversation, ID: cmp.Or(a.Name, a.Call.ID), Kind: a.Kind, Title: a.Title,
 		Agent: a.Agent, Machine: a.Machine, Dir: a.Dir, Device: a.Device, Asker: a.Asker,
-		Detail: a.Detail, About: a.About, Dialect: a.Dialect, Document: a.Document, Call: a.Call, Hold: a.Hold, Prompts: a.Prompts,
+		Detail: a.Detail, About: a.About, Dialect: a.Dialect, Document: a.Document, Call: a.Call, Hold: a.Hold, again: a.Again && a.Call.ID != "",
 	}
 	if r.Kind == "" {
 		r.Kind = "question"
@@ -158,7 +158,7 @@ func (s *state) match(r *Record, began time.Time) (f found) {
 	}
 	f.nameTaken = f.nameTaken && f.known == nil && f.left == nil
 	// Another hub may know of something to take over, or that an outcome was used.
-	mayTakeOver := f.known == nil && r.Asker != "" && r.Prompts == 0
+	mayTakeOver := f.known == nil && r.Asker != "" && r.again
 	mayBeUsed := f.known != nil && r.Asker == "" && !f.known.Open()
 	f.unsure = mayTakeOver || mayBeUsed
 	return f
@@ -195,75 +195,20 @@ type found struct {
 
 // claim finds what a call takes over. While it is not known whether that is left, wait
 // says how long that takes.
-func (s *state) claim(r *Record, others []*Record, began time.Time) (found *Record, wait time.Duration) {
-	left, looks := make([]life.Left, len(others)), ""
-	if began.IsZero() {
-		looks = r.Asker
-	}
-	by := life.Claimant{Session: r.Conversation, ID: r.Call.ID, Prompts: r.Prompts, Words: r.words()}
-	for i, o := range others {
-		if o.hash != r.hash || !o.Open() && o.End.Forgotten { // most differ, and that is fast
+func (s *state) claim(r *Record, others []*Record, began time.Time) (*Record, time.Duration) {
+	by := life.Claimant{Session: r.Conversation, ID: r.Call.ID, Again: r.again, Words: r.words()}
+	for _, o := range slices.Backward(others) {
+		if o.Call.ID != r.Call.ID { // most differ, and that is fast
 			continue
 		}
 		gone, soon := s.gone(o, r.Asker, began)
-		left[i] = life.Left{Session: o.Conversation, ID: o.Call.ID, State: o.owner().State, Gone: gone || soon > 0, Words: o.words()}
-		if life.Claim(by, left[i:i+1]) < 0 { // what follows looks at all of the conversation
-			continue
+		left := life.Left{Session: o.Conversation, ID: o.Call.ID, State: o.owner().State, Gone: gone || soon > 0, Words: o.words()}
+		if life.Claim(by, []life.Left{left}) < 0 || !o.Open() && o.End.Forgotten {
+			break
 		}
-		left[i].Past = s.past(o, looks)
-		if soon > 0 && life.Claim(by, left[i:i+1]) == 0 {
-			wait = max(wait, soon)
-		}
+		return o, soon
 	}
-	if i := life.Claim(by, left); i >= 0 {
-		found = others[i]
-	}
-	return found, wait
-}
-
-// past reports whether the user has prompted after a question was asked: a process was told
-// to be, or asked something behind that. A process that only looks what is left, before it
-// asks anything, knows of its own prompts itself.
-func (s *state) past(o *Record, looks string) bool {
-	return slices.ContainsFunc(o.Prompted, func(p string) bool { return p != looks }) ||
-		slices.ContainsFunc(s.talks[o.talk()], func(x *Record) bool {
-			return x.origin() != looks && x.Asked.After(o.Asked) && o.epoch().Past(x.epoch())
-		})
-}
-
-// Prompted notes that the user has prompted a process, at all that was asked in its
-// conversation before. Nobody knows of a prompt to one that was killed before it could tell
-// a hub.
-func (b *Board) Prompted(ctx context.Context, ref Ref, prompts int) error {
-	if err := b.CatchUp(ctx); err != nil {
-		return err
-	}
-	now := life.Epoch{Process: ref.Asker, Prompts: prompts}
-	for {
-		old := peek(b, func(s *state) *Record { return s.before(ref, now) })
-		if old == nil {
-			return nil
-		}
-		next := *old
-		next.Prompted = append(slices.Clone(old.Prompted), now.Process)
-		next.Shown = old.shownBefore()
-		if _, err := b.write(ctx, &next, old, ref.May); err != nil && !errors.Is(err, hubstore.ErrConflict) {
-			return err
-		}
-	}
-}
-
-// before finds a question that could be taken over, was asked before an epoch, and does not
-// say so. Two processes that were prompted are enough: it is past for both.
-func (s *state) before(ref Ref, now life.Epoch) *Record {
-	for _, r := range s.talks[talk{ref.Group, ref.Conversation}] {
-		_, over := r.owner().State.Step(life.TakeOver)
-		if over == nil && r.Hold == nil && r.Asker != "" && r.Of(ref.Device) && r.epoch().Past(now) &&
-			len(r.Prompted) < 2 && !slices.Contains(r.Prompted, now.Process) {
-			return r
-		}
-	}
-	return nil
+	return nil, 0
 }
 
 // takeOver makes a process the owner of what its predecessor left. What that had taken
@@ -289,7 +234,7 @@ func (r *Record) ownedBy(process, name string) *Record {
 	if next.Asker, next.As = process, name; name == r.ID {
 		next.As = ""
 	}
-	next.First, next.Shown = r.origin(), r.shownBefore()
+	next.Shown = r.shownBefore()
 	if !next.Open() {
 		end := *r.End
 		end.Taken, end.Claimed, end.Delivered, end.Unsure = time.Time{}, time.Time{}, time.Time{}, ""
@@ -346,7 +291,7 @@ func (b *Board) Left(ctx context.Context, a Asking) (*Record, error) {
 	if err := b.CatchUp(ctx); err != nil {
 		return nil, err
 	}
-	r.ID = ""
+	r.ID, r.again = "", r.Call.ID != ""
 	see := func(s *state) found { return s.match(r, time.Time{}) }
 	f := peek(b, see)
 	for ; f.wait > 0; f = peek(b, see) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,8 +43,11 @@ func openWithStore(t *testing.T, dir string, o hub.Options) (*hub.Board, *hubsto
 	return b, store
 }
 
-func asking(conversation, id, text string) hub.Asking {
-	return hub.Asking{Conversation: conversation, Name: id, Agent: "a", Call: convert.Call{ID: id, Questions: []convert.Question{
+// asking is asked again after whoever asked it before is gone. What is behind a slash in the
+// name is not of the agent's id.
+func asking(conversation, name, text string) hub.Asking {
+	id, _, _ := strings.Cut(name, "/")
+	return hub.Asking{Conversation: conversation, Name: name, Again: true, Agent: "a", Call: convert.Call{ID: id, Questions: []convert.Question{
 		{Text: text, Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}}
 }
 

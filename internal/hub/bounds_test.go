@@ -23,7 +23,7 @@ func openBounded(t *testing.T, o Options) *Board {
 }
 
 func askingOf(device, id, asker string) Asking {
-	return Asking{Conversation: "c", Device: device, Asker: asker, Name: id, Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go on?"}}}}
+	return Asking{Conversation: "c", Device: device, Asker: asker, Name: id, Again: true, Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go on?"}}}}
 }
 
 // other is an asking in other words.
@@ -102,7 +102,9 @@ func TestAHubThatStoodStill(t *testing.T) {
 	later := woke.Add(time.Hour + time.Minute)
 	b.attend(later, later.Add(-2*time.Second))
 	require.True(t, gone())
-	_, err = b.Ask(t.Context(), askingOf("bot", "b", "q"))
+	successor := askingOf("bot", "a", "q")
+	successor.Name = "b"
+	_, err = b.Ask(t.Context(), successor)
 	require.NoError(t, err)
 	require.False(t, gone(), "its successor is there")
 }
@@ -111,10 +113,10 @@ func TestAHubThatStoodStill(t *testing.T) {
 func TestOwnedBy(t *testing.T) {
 	now := time.Now()
 	r := &Record{ID: "id", Asker: "p", Revision: 7, End: &End{Outcome: "answered", By: "phone", Taken: now, Claimed: now, Delivered: now, Unsure: "its agent is gone"}}
-	require.Equal(t, &Record{ID: "id", First: "p", Asker: "q", As: "new", Revision: 7, End: &End{Outcome: "answered", By: "phone"}}, r.ownedBy("q", "new"))
+	require.Equal(t, &Record{ID: "id", Asker: "q", As: "new", Revision: 7, End: &End{Outcome: "answered", By: "phone"}}, r.ownedBy("q", "new"))
 	r.End = nil
 	next := r.ownedBy("q", "id")
-	require.Equal(t, &Record{ID: "id", First: "p", Asker: "q", Shown: []uint64{7}, Revision: 7}, next)
+	require.Equal(t, &Record{ID: "id", Asker: "q", Shown: []uint64{7}, Revision: 7}, next)
 	next.Revision = 9
-	require.Equal(t, &Record{ID: "id", First: "p", Asker: "r", Shown: []uint64{7, 9}, Revision: 9}, next.ownedBy("r", "id"))
+	require.Equal(t, &Record{ID: "id", Asker: "r", Shown: []uint64{7, 9}, Revision: 9}, next.ownedBy("r", "id"))
 }

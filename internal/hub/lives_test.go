@@ -20,7 +20,8 @@ import (
 // questions from 0 again and again and have few words, users who prompt, people who answer
 // with a word that is said once, hubs that are started anew. No agent ever gets a word that
 // was said to something else than what it asks: to another question, or to the same one
-// before the user's last prompt. And none gets it twice.
+// before the user's last prompt, of which the hub hears nothing. None gets it twice. And what
+// a process was killed with has the record of before where its successor asks it again.
 func TestGeneratedLives(t *testing.T) {
 	t.Parallel()
 	var store *hubstore.Store
@@ -48,12 +49,12 @@ type lives struct {
 	session string
 	board   *hub.Board
 	process int // the one that is there
-	prompts int // of the user, to that one
 	ids     int // of the agent, counted anew by each process
 	names   int
 	epoch   int            // what was asked since the user's last prompt
 	epochs  map[string]int // of records, by key
 	open    *asked
+	left    *asked                 // what a process was killed with, if the user has not prompted since
 	said    map[string]*hub.Record // by the word
 	words   int
 }
@@ -62,6 +63,7 @@ type lives struct {
 type asked struct {
 	hub.Asking
 	epoch int
+	key   string // of its record
 }
 
 func (l *lives) start() {
@@ -81,11 +83,15 @@ func (l *lives) ask(t *rapid.T) {
 		t.Skip("it is asking")
 	}
 	l.names++
-	a := asking(l.session, fmt.Sprint("name", l.names), rapid.SampledFrom([]string{"Deploy?", "Go on?"}).Draw(t, "text"))
-	a.Call.ID = fmt.Sprint("ask:", l.ids)
-	a.Asker, a.Prompts = fmt.Sprint("p", l.process), l.prompts
-	l.ids++
-	l.open = &asked{a, l.epoch}
+	a := asking(l.session, fmt.Sprint("ask:", l.ids), rapid.SampledFrom([]string{"Deploy?", "Go on?"}).Draw(t, "text"))
+	l.open = &asked{Asking: a, epoch: l.epoch}
+	if l.open.Again = l.left != nil && rapid.Bool().Draw(t, "again"); l.open.Again {
+		l.open, l.left = l.left, nil
+	} else {
+		l.left = nil // its history goes on
+		l.ids++
+	}
+	l.open.Name, l.open.Asker = fmt.Sprint("name", l.names), fmt.Sprint("p", l.process)
 	l.again(t)
 }
 
@@ -100,6 +106,8 @@ func (l *lives) again(t *rapid.T) {
 		l.epochs[r.Key()] = l.open.epoch
 	}
 	require.Equal(t, l.epochs[r.Key()], l.open.epoch, "the user has prompted since that was asked")
+	require.Contains(t, []string{"", r.Key()}, l.open.key)
+	l.open.key = r.Key()
 	if r.Open() {
 		return
 	}
@@ -137,15 +145,18 @@ func (l *lives) answer(t *rapid.T) {
 
 // kill ends the process; the next one resumes the session.
 func (l *lives) kill(*rapid.T) {
-	l.open, l.prompts, l.ids = nil, 0, 0
+	if l.open != nil {
+		l.left = l.open
+		l.left.Again = true
+	}
+	l.open, l.ids = nil, 0
 	l.process++
 }
 
-// prompt has the user prompt the agent, of which the hub hears: what it asks ends with its
-// turn, of which the hub may not hear.
+// prompt has the user prompt the agent: what it asks ends with its turn, of which the hub
+// may not hear.
 func (l *lives) prompt(t *rapid.T) {
-	l.prompts, l.epoch = l.prompts+1, l.epoch+1
-	require.NoError(t, l.board.Prompted(context.Background(), hub.Ref{Conversation: l.session, Asker: fmt.Sprint("p", l.process)}, l.prompts))
+	l.epoch, l.left = l.epoch+1, nil
 	if l.open == nil || rapid.Bool().Draw(t, "unheard") {
 		l.open = nil
 		return

@@ -22,7 +22,7 @@ func takes(t *testing.T, b *hub.Board, r *hub.Record, process string) bool {
 // of its own: it gets nothing yet.
 func waits(t *testing.T, b *hub.Board, process string) {
 	t.Helper()
-	a := asking("c", process, "Go on?")
+	a := asking("c", "id/"+process, "Go on?")
 	a.Asker = process
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()

@@ -145,14 +145,14 @@ func TestTheAskerIsKnownAtAllHubs(t *testing.T) {
 	one, two := elsewhere(t, hub.Options{Lease: time.Hour})
 	askBy(t, one, "p", "old", "Go on?")
 	until(t, two, "old", (*hub.Record).Open)
-	askBy(t, one, "q", "new", "Go on?")
+	askBy(t, one, "q", "old/new", "Go on?")
 	until(t, two, "old", func(r *hub.Record) bool { return r.Asker == "q" })
 	cancelled := convert.Outcome{Status: convert.Cancelled}
 	_, err := two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "old", Asker: "p"}, cancelled, "editor")
 	require.ErrorIs(t, err, hub.ErrNotAsker)
-	_, err = two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "new", Asker: "r"}, cancelled, "editor")
+	_, err = two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "old/new", Asker: "r"}, cancelled, "editor")
 	require.ErrorIs(t, err, hub.ErrNotFound, "that is q's name for it")
-	_, err = two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "new", Asker: "q"}, cancelled, "editor")
+	_, err = two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "old/new", Asker: "q"}, cancelled, "editor")
 	require.NoError(t, err)
 	until(t, one, "old", func(r *hub.Record) bool { return !r.Open() })
 }

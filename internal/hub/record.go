@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -47,12 +46,6 @@ type Record struct {
 	Device string `json:"device,omitempty"`
 	Asker  string `json:"asker,omitempty"`
 	As     string `json:"as,omitempty"`
-	// First is the process that asked it, if another one has taken it over, and Prompts
-	// how often the user had prompted that one before.
-	First   string `json:"first,omitempty"`
-	Prompts int    `json:"prompts,omitempty"`
-	// Prompted are processes that the user has prompted since, see [Board.Prompted].
-	Prompted []string `json:"prompted,omitempty"`
 	// Shown are the revisions under which people saw it open before that.
 	Shown []uint64 `json:"shown,omitempty"`
 	// Dialect and Document are the call as it was asked, for its result, of those who call
@@ -76,6 +69,7 @@ type Record struct {
 	size  int       // in bytes, before it is packed
 	rest  rest      // nil if all of it is known
 	known time.Time // when the board has seen it so, by its own clock
+	again bool      // that of [Asking], while it is asked
 }
 
 // End is how a question ended.
@@ -197,11 +191,6 @@ func (r *Record) owner() Owner {
 	}
 	return o
 }
-
-// origin is the process that asked it.
-func (r *Record) origin() string { return cmp.Or(r.First, r.Asker) }
-
-func (r *Record) epoch() life.Epoch { return life.Epoch{Process: r.origin(), Prompts: r.Prompts} }
 
 // makesRoom reports whether nothing more has to become of a question: it is over, or nobody
 // will ever say so.

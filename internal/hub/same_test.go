@@ -64,8 +64,8 @@ func TestOneProcessHasAQuestionForEachCall(t *testing.T) {
 	answer(t, b, second, "No", "phone")
 	third := askBy(t, b, "p", "id3", "Go on?")
 	require.True(t, third.Open(), "an answer on its way to another call")
-	require.Equal(t, second.ID, askBy(t, b, "q", "id4", "Go on?").ID, "a process that came back has the answer that nobody got")
-	require.Equal(t, third.ID, askBy(t, b, "q", "id5", "Go on?").ID, "and then what is open")
+	require.Equal(t, second.ID, askBy(t, b, "q", "id2/4", "Go on?").ID, "a process that came back has the answer that nobody got")
+	require.Equal(t, third.ID, askBy(t, b, "q", "id3/5", "Go on?").ID, "and then what is open")
 }
 
 // A process that is late takes nothing back that another one asks.
@@ -222,13 +222,13 @@ func TestRule5TwoProcessesWithTheSameWords(t *testing.T) {
 	stop()
 	<-left
 	for range 2 { // a request is made again and again
-		require.Equal(t, first.ID, askBy(t, b, "r", "id3", "Go on?").ID, "p is gone")
+		require.Equal(t, first.ID, askBy(t, b, "r", "id1/3", "Go on?").ID, "p is gone")
 	}
 	next := askBy(t, b, "r", "id4", "Go on?")
 	require.NotEqual(t, first.ID, next.ID, "once")
 	require.Equal(t, first.ID, askBy(t, b, "r", "id1", "Go on?").ID, "by its id")
 	answer(t, b, first, "Yes", "phone")
-	require.False(t, askBy(t, b, "r", "id3", "Go on?").Open(), "the answer gets there")
+	require.False(t, askBy(t, b, "r", "id1/3", "Go on?").Open(), "the answer gets there")
 }
 
 // One session that is open in two windows asks under one id, twice: each has its own
@@ -374,7 +374,7 @@ func TestGivenWhileItIsTakenOver(t *testing.T) {
 	answer(t, b, first, "Yes", "phone")
 	b.Expire(later())
 	ctx, cancel := context.WithCancel(t.Context())
-	a := asking("c", "id2", "Go on?")
+	a := asking("c", "id/2", "Go on?")
 	a.Asker, a.May = "q", func(context.Context) error { // right before it is written
 		defer cancel()
 		require.True(t, takes(t, b, first, "p"))

@@ -206,10 +206,7 @@ func (b *Board) Claim(ctx context.Context, ref Ref) (*Record, error) {
 		next := r
 		if !r.isOf(ref.Asker) {
 			var gone bool
-			b.step(func(s *state) {
-				gone, _ = s.gone(r, ref.Asker, time.Time{})
-				gone = gone && !s.past(r, ref.Asker)
-			})
+			b.step(func(s *state) { gone, _ = s.gone(r, ref.Asker, time.Time{}) })
 			if !gone {
 				return nil, ErrNotAsker
 			}

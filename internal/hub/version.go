@@ -67,7 +67,7 @@ func (r *Record) encode() []byte {
 	}
 	all := maps.Clone(r.rest)
 	delete(all, "end")
-	for name, value := range map[string]any{"version": r.Version, "asker": r.Asker, "as": r.As, "shown": r.Shown, "first": r.First, "prompts": r.Prompts, "prompted": r.Prompted} {
+	for name, value := range map[string]any{"version": r.Version, "asker": r.Asker, "as": r.As, "shown": r.Shown} {
 		if delete(all, name); !reflect.ValueOf(value).IsZero() {
 			all[name] = clean.JSON(value)
 		}

@@ -3,7 +3,6 @@ package life
 import (
 	"reflect"
 	"strings"
-	"sync/atomic"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -25,16 +24,11 @@ func (w Words) Same(o Words) bool {
 	return len(w.Questions) == 0 || reflect.DeepEqual(w.Questions, o.Questions)
 }
 
-// permission is the kind that is never taken over by its words alone.
-const permission = "permission"
-
 // Left is an asking as a claim sees it.
 type Left struct {
 	// Session is where it was asked, and ID what its agent called it.
 	Session, ID string
 	State       State
-	// Past says that the user has prompted since, see [Epoch].
-	Past bool
 	// Gone says that its asker is gone. Whoever takes it over is its asker from
 	// then on and is there: that is why each is taken over once.
 	Gone bool
@@ -45,62 +39,45 @@ type Left struct {
 type Claimant struct {
 	// Session is by its name. Without one nothing is claimed.
 	Session, ID string
-	// Prompts is that of its epoch. The user has prompted since: what is asked now is new.
-	Prompts int
+	// Again says that this is what was open when the predecessor ended, and that nothing
+	// has come since: the session's history ends with this call, or a file of ours has it.
+	// What an agent asks by itself is new, whatever its words and ids are: between its
+	// processes there may have been others, and prompts, of which nobody here knows.
+	Again bool
 	Words
 }
-
-// Epoch is when something is asked in a session, for its user: in which process, and behind
-// how many prompts to that, by [Prompt]; 0 if it was given none since it has the session.
-type Epoch struct {
-	Process string
-	Prompts int
-}
-
-// Past reports whether the user has prompted between this epoch and one in which something
-// was asked later.
-func (e Epoch) Past(later Epoch) bool {
-	if e.Process == later.Process {
-		return e.Prompts < later.Prompts
-	}
-	return later.Prompts > 0
-}
-
-var prompts atomic.Int64
-
-// Prompt counts a prompt of the user's, among all of this process: one of a session that was
-// closed and is open once more comes behind those of before.
-func Prompt() int { return int(prompts.Add(1)) }
 
 // Claim finds what a call takes over from a predecessor: the index in left, which
 // is in the order of asking, or -1 if it is asked anew. All of this must hold:
 //
-//	| what      | must be                                                      |
-//	|-----------|--------------------------------------------------------------|
-//	| session   | the same name, and not empty                                 |
-//	| asker     | gone                                                         |
-//	| state     | one that a successor can take over, see the package comment  |
-//	| prompt    | none since it was asked, in the process that took the session up or in another |
-//	| words     | the same questions in the same order                         |
-//	| id        | the same, for a permission: one call's is not another's      |
+//	| what    | must be                                                     |
+//	|---------|-------------------------------------------------------------|
+//	| session | the same name, and not empty                                |
+//	| call    | asked again, as [Claimant].Again says                       |
+//	| id      | the same, and the last of that id, as agents count; without |
+//	|         | one, of a file, the first with the words                    |
+//	| asker   | gone                                                        |
+//	| state   | one that a successor can take over, see the package comment |
+//	| words   | the same questions in the same order                        |
 //
-// Of several the one with the call's own id is taken, and else the first. This is
-// the only place where words decide something.
+// This is the only place where words decide something.
 func Claim(by Claimant, left []Left) int {
-	found := -1
+	last := -1
 	for i, l := range left {
 		_, err := l.State.Step(TakeOver)
-		sameID := by.ID != "" && by.ID == l.ID
+		fits := by.Again && l.Gone && err == nil && by.Same(l.Words)
 		switch {
-		case by.Session == "" || by.Session != l.Session || by.Prompts > 0 || l.Past || !l.Gone || err != nil || !by.Same(l.Words):
-		case by.Kind == permission && !sameID:
-		case sameID:
+		case by.Session == "" || by.Session != l.Session:
+		case by.ID == "" && fits:
 			return i
-		case found < 0:
-			found = i
+		case by.ID == "" || by.ID != l.ID:
+		case fits:
+			last = i
+		default:
+			last = -1
 		}
 	}
-	return found
+	return last
 }
 
 // Lasting reports whether a session's name can be of one session alone: what is no

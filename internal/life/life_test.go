@@ -140,22 +140,9 @@ func words(texts ...string) life.Words {
 	return w
 }
 
-// The user has prompted between two askings if the later one is behind more prompts of one
-// process, or behind any of another.
-func TestRule5Epochs(t *testing.T) {
-	for _, c := range []struct {
-		process      string
-		asked, later int
-		past         bool
-	}{{"p", 0, 0, false}, {"p", 1, 1, false}, {"p", 1, 2, true}, {"p", 2, 0, false}, {"q", 5, 0, false}, {"q", 5, 1, true}, {"q", 0, 1, true}} {
-		require.Equal(t, c.past, life.Epoch{Process: "p", Prompts: c.asked}.Past(life.Epoch{Process: c.process, Prompts: c.later}), c)
-	}
-	require.Less(t, life.Prompt(), life.Prompt())
-}
-
 func TestRule5Claim(t *testing.T) {
 	left := life.Left{Session: "s1", ID: "a", Gone: true, Words: words("Which?", "Why?")}
-	by := life.Claimant{Session: "s1", ID: "b", Words: words("Which?", "Why?")}
+	by := life.Claimant{Session: "s1", ID: "a", Again: true, Words: words("Which?", "Why?")}
 	for name, c := range map[string]struct {
 		change func(*life.Claimant, *life.Left)
 		want   int
@@ -169,8 +156,9 @@ func TestRule5Claim(t *testing.T) {
 		"its asker is there":      {func(_ *life.Claimant, l *life.Left) { l.Gone = false }, -1},
 		"another session":         {func(_ *life.Claimant, l *life.Left) { l.Session = "s2" }, -1},
 		"no session":              {func(c *life.Claimant, l *life.Left) { c.Session, l.Session = "", "" }, -1},
-		"the user has prompted":   {func(c *life.Claimant, _ *life.Left) { c.Prompts = 1 }, -1},
-		"and another process":     {func(_ *life.Claimant, l *life.Left) { l.Past = true }, -1},
+		"the agent's own asking":  {func(c *life.Claimant, _ *life.Left) { c.Again = false }, -1},
+		"another id":              {func(c *life.Claimant, _ *life.Left) { c.ID = "b" }, -1},
+		"that of a file":          {func(c *life.Claimant, _ *life.Left) { c.ID = "" }, 0},
 		"other words":             {func(c *life.Claimant, _ *life.Left) { c.Words = words("Which?", "Who?") }, -1},
 		"another order":           {func(c *life.Claimant, _ *life.Left) { c.Words = words("Why?", "Which?") }, -1},
 		"fewer":                   {func(c *life.Claimant, _ *life.Left) { c.Words = words("Which?") }, -1},
@@ -178,9 +166,8 @@ func TestRule5Claim(t *testing.T) {
 		"another server":          {func(c *life.Claimant, _ *life.Left) { c.Server = "db" }, -1},
 		"for something else":      {func(c *life.Claimant, _ *life.Left) { c.Detail = "rm" }, -1},
 		"other options":           {func(c *life.Claimant, _ *life.Left) { c.Questions[1].Options[0].Description = "sure" }, -1},
-		"permission, another id":  {func(c *life.Claimant, l *life.Left) { c.Kind, l.Kind = "permission", "permission" }, -1},
-		"permission, the same id": {func(c *life.Claimant, l *life.Left) { c.Kind, l.Kind, c.ID = "permission", "permission", "a" }, 0},
-		"permission, no id":       {func(c *life.Claimant, l *life.Left) { c.Kind, l.Kind, c.ID, l.ID = "permission", "permission", "", "" }, -1},
+		"permission, another id":  {func(c *life.Claimant, l *life.Left) { c.Kind, l.Kind, c.ID = "permission", "permission", "b" }, -1},
+		"permission, the same id": {func(c *life.Claimant, l *life.Left) { c.Kind, l.Kind = "permission", "permission" }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, b := left, by
@@ -189,16 +176,17 @@ func TestRule5Claim(t *testing.T) {
 			require.Equal(t, c.want, life.Claim(b, []life.Left{l}))
 		})
 	}
-	t.Run("the first of several, unless one has its id", func(t *testing.T) {
-		first, second := left, left
-		second.ID = "b2"
-		require.Equal(t, 0, life.Claim(by, []life.Left{first, second}))
-		again := by
-		again.ID = "b2"
-		require.Equal(t, 1, life.Claim(again, []life.Left{first, second}))
-		first.Gone = false // taken over
-		require.Equal(t, 1, life.Claim(by, []life.Left{first, second}))
-	})
+	first, second, file := left, left, by
+	file.ID = ""
+	two := []life.Left{first, second}
+	require.Equal(t, 1, life.Claim(by, two), "the last of an id")
+	require.Equal(t, 0, life.Claim(file, two), "the first of those that ask the same")
+	two[1].Gone = false
+	require.Equal(t, -1, life.Claim(by, two), "an id was given again")
+	two[1].ID = "b"
+	require.Equal(t, 0, life.Claim(by, two))
+	two[0].Gone, two[1].Gone = false, true // taken over
+	require.Equal(t, 1, life.Claim(file, two))
 }
 
 // kept is an owner in memory.

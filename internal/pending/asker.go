@@ -183,11 +183,10 @@ func (a *Asker) Claim(c convert.Call, sessions ...string) (*File, error) {
 	})
 }
 
-// claimant is a call as a claim sees it. Its questions are as a record has them. Whoever asks
-// with files sees no prompts: what was left is that of the session's next process, until
-// [Asker.Forget].
+// claimant is a call as a claim sees it. Its questions are as a record has them. What was
+// left is that of the session's next process, until [Asker.Forget].
 func claimant(c convert.Call, session string) life.Claimant {
-	return life.Claimant{Session: session, Words: life.Words{Kind: "question", Questions: asKept(c.Questions)}}
+	return life.Claimant{Session: session, Again: true, Words: life.Words{Kind: "question", Questions: asKept(c.Questions)}}
 }
 
 // left are the questions of a folder as a claim by that session sees them.

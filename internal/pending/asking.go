@@ -98,6 +98,7 @@ func (a *Asking) claim(sessions []string) {
 	case f == nil, a.chain.opts.Leave && a.chain.opts.Given == nil:
 		a.err = err
 	}
+	a.item.Again = f != nil
 	a.waitsIn(f)
 }
 

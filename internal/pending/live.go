@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -11,7 +12,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
-	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // surfaces are what is known of where a call is asked.
@@ -220,20 +220,16 @@ func (a *Asking) forHub() (o convert.Outcome, by string) {
 // hubName says who gave an answer that came from the hub.
 const hubName = "the hub"
 
-// callAtHub is the call with the names that it has at the hub: that of its file, and
-// the session in which it was asked first, if no other can have that name. By these
-// a successor that has claimed the file finds it there, too, whatever its own session
-// is called. Without a file it finds it by its session and its words, see [life.Claim].
+// callAtHub is the call with the names that it has at the hub: that of its file, and the
+// session in which it was asked first. By these a successor that has claimed the file finds
+// it there, too, whatever its own session is called. Without a file nobody does.
 func (a *Asking) callAtHub() convert.Call {
 	c := a.call
-	c.ID = a.id + "-call"
-	f := a.File()
-	if f != nil {
+	c.ID = a.id
+	if f := a.File(); f != nil {
 		c.Session = f.Session
 	}
-	if c.Session == "" || f != nil && !life.Lasting(c.Session) {
-		c.Session = a.id + "-run"
-	}
+	c.Session = cmp.Or(c.Session, a.id)
 	return c
 }
 

@@ -15,7 +15,6 @@ import (
 type Driven struct {
 	State
 	Askers map[int]*Asker // until the agent has been told
-	Epoch  int            // how many prompts the agent has had, for what is asked now
 	keys   int
 }
 
@@ -86,7 +85,6 @@ type Asker struct {
 	Over    chan struct{} // for the driver to close, when all is done
 
 	in       *Driven
-	epoch    int
 	admitted chan bool   // holds one
 	heard    chan spoken // holds one
 }
@@ -102,7 +100,7 @@ type spoken struct {
 func (d *Driven) NewAsker(ctx context.Context, shown string) *Asker {
 	a := &Asker{
 		Key: d.NextKey(), Shown: shown, Post: func() {}, Again: func() {}, Over: make(chan struct{}),
-		in: d, epoch: d.Epoch, admitted: make(chan bool, 1), heard: make(chan spoken, 1),
+		in: d, admitted: make(chan bool, 1), heard: make(chan spoken, 1),
 	}
 	a.Ctx, a.Cancel = context.WithCancelCause(ctx)
 	d.Askers[a.Key] = a
@@ -126,9 +124,6 @@ func (a *Asker) Replied() Event {
 	delete(a.in.Askers, a.Key)
 	return RequestReplied{Key: a.Key, GoOn: a.GoesOn}
 }
-
-// Prompts is that of [desk.Item].
-func (a *Asker) Prompts() int { return a.epoch }
 
 // FeedsShowings makes it a [seen.Witness].
 func (a *Asker) FeedsShowings() {}

@@ -104,7 +104,7 @@ func ReadHook(name string, event []byte) (Hook, error) {
 		return Hook{}, ErrNothing
 	}
 	tool, input := e.Get(g.tool).Str, inputOf(e, g)
-	a := Hook{Item: desk.Item{Agent: g.title, Dir: e.Get("cwd").Str, Prompts: 1}}
+	a := Hook{Item: desk.Item{Agent: g.title, Dir: e.Get("cwd").Str}}
 	var err error
 	switch {
 	case tool == "" || !input.IsObject() || e.Get(g.session).Str == "":

@@ -147,7 +147,6 @@ func (w *Watch) Close() {
 // EndAll are called by one goroutine.
 func (w *Watch) Ask(d Dialog) {
 	at := name{d.Item.Call.Session, d.Item.Call.ID}
-	d.Item.Prompts = 1 // nothing of before is this
 	it := &dialog{Dialog: d}
 	known := false
 	w.step(func() {

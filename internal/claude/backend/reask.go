@@ -133,7 +133,7 @@ func (s *conversation) askOpen(calls []convert.Call, open []int, a *answers) {
 	left.Store(int32(len(open)))
 	for _, i := range open {
 		id := "reask:" + calls[i].ID
-		s.out.AskQuestion(id, false, calls[i], func(o convert.Outcome) bool {
+		s.out.AskAgain(id, calls[i], func(o convert.Outcome) bool {
 			a.outcomes[i] = o
 			if left.Add(-1) == 0 {
 				last <- id

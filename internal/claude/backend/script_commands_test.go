@@ -184,7 +184,7 @@ func init() { // they play commands themselves
 			list := p.opts.Desk.List()
 			require.Len(p, list, 1)
 			require.Equal(p, a[0], list[0].Call.ID)
-			values := map[string]string{"agent": list[0].Agent, "dir": list[0].Dir, "session": list[0].Call.Session, "task": list[0].Call.SubAgent.Task}
+			values := map[string]string{"agent": list[0].Agent, "dir": list[0].Dir, "session": list[0].Call.Session, "task": list[0].Call.SubAgent.Task, "again": fmt.Sprint(list[0].Again)}
 			p.check(text(values[a[1]]), a[2:])
 		},
 		"method":  func(p *player, a []string) { require.Equal(p, a[0], p.r.Method) },

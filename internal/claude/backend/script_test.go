@@ -303,11 +303,7 @@ func (p *player) option(name, value string) {
 			}
 			p.receipts <- r.ID
 		}))
-		p.Cleanup(p.opts.Desk.WatchTurns(func(turn desk.Turn) {
-			if turn.Prompts == 0 {
-				p.overs <- turn
-			}
-		}))
+		p.Cleanup(p.opts.Desk.WatchTurns(func(turn desk.Turn) { p.overs <- turn }))
 	case "meanwhile": // toolu_1 was answered by phone
 		by := byPhone{there: value == "there"}
 		if p.taken == nil {

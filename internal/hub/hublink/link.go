@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -177,17 +178,13 @@ func (l *Link) changed(e desk.Entry) {
 	}
 }
 
-// turned tells the hub that a turn of an agent has ended, or that the user began one. One
-// that does not know of turns refuses it, and nobody misses anything here.
+// turned tells the hub that a turn of an agent has ended. One that does not know of turns
+// refuses it, and nobody misses anything here.
 func (l *Link) turned(t desk.Turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	event := TurnEvent(t.Err != nil, t.Working)
-	if t.Prompts > 0 { // what was left in it is past
-		event = TurnPrompted
-		l.left = slices.DeleteFunc(l.left, func(o left) bool { return o.Session == t.Session })
-	}
-	if l.closed || event == "" || event == TurnPrompted && !life.Lasting(t.Session) {
+	if l.closed || event == "" {
 		return
 	}
 	at := &question{link: l, path: l.pathOf(t.Session), heard: true}
@@ -196,9 +193,6 @@ func (l *Link) turned(t desk.Turn) {
 		told := Turn{Event: event, Agent: cmp.Or(t.Agent, l.opts.Agent), Dir: t.Dir, Text: said.Said}
 		if t.Err != nil {
 			told.Text = about.Redact(t.Err.Error())
-		}
-		if event == TurnPrompted {
-			told = Turn{Event: event, Asker: l.nonce, Prompts: t.Prompts}
 		}
 		at.tell("/turn", told)
 	})
@@ -221,7 +215,10 @@ func (l *Link) begin(e desk.Entry) {
 		q.hear(errors.New("it is not for a hub"))
 		return
 	}
-	asking := Asking{Name: e.Name, Kind: e.Kind.String(), Agent: cmp.Or(e.Agent, l.opts.Agent), Machine: l.machine, Dir: e.Dir, Detail: detail, About: e.About, Asker: l.nonce, Prompts: e.Prompts, Call: e.Call}
+	asking := Asking{Name: e.Name, Kind: e.Kind.String(), Agent: cmp.Or(e.Agent, l.opts.Agent), Machine: l.machine, Dir: e.Dir, Detail: detail, About: e.About, Asker: l.nonce, Again: e.Again, Call: e.Call}
+	if !e.Again {
+		asking.Prompts = 1
+	}
 	if name := l.claim(e, detail); name != "" { // the session was resumed
 		asking.Name = name
 	}
@@ -258,7 +255,7 @@ func (l *Link) claim(e desk.Entry, detail string) string {
 	for i, one := range l.left {
 		there[i] = one.Left
 	}
-	i := life.Claim(life.Claimant{Session: e.Call.Session, ID: e.Call.ID, Prompts: e.Prompts, Words: wordsOf(e, detail)}, there)
+	i := life.Claim(life.Claimant{Session: e.Call.Session, ID: e.Call.ID, Again: e.Again && e.Call.ID != "", Words: wordsOf(e, detail)}, there)
 	if i < 0 {
 		return ""
 	}
@@ -289,16 +286,10 @@ func detailOf(e desk.Entry) (detail string, ok bool) {
 
 // pathOf is where a session is at the hub.
 func (l *Link) pathOf(session string) string {
-	return "/conversations/" + url.PathEscape(l.conversationOf(session))
-}
-
-// conversationOf is a session's name at the hub. One that is no more than a word is
-// not the same in another process: what was answered there is no answer here.
-func (l *Link) conversationOf(session string) string {
-	if !life.Lasting(session) {
-		return session + "-" + l.nonce
+	if strings.Trim(session, ".") == "" { // which no path can have for a name
+		session += l.nonce
 	}
-	return session
+	return "/conversations/" + url.PathEscape(session)
 }
 
 // is says whether the hub works. It warns when that has changed.

@@ -127,7 +127,13 @@ const session = "0199a1b2-0000-7000-8000-00000000abcd"
 
 func ask(t *testing.T, d *desk.Desk, id string) *desk.Ticket {
 	t.Helper()
-	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Dir: "/src", Call: convert.Call{
+	return asks(t, d, id, false)
+}
+
+// asks is ask for what may be asked again.
+func asks(t *testing.T, d *desk.Desk, id string, again bool) *desk.Ticket {
+	t.Helper()
+	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Dir: "/src", Again: again, Call: convert.Call{
 		Session: session, ID: id,
 		Questions: []convert.Question{{Text: "Which database?", Header: "DB", Options: []convert.Option{{Label: "PostgreSQL"}, {Label: "SQLite"}}}},
 	}})
@@ -378,8 +384,8 @@ func TestAQuestionOfAnotherDevice(t *testing.T) {
 	require.Zero(t, out.count("level=WARN"), out.b.String())
 }
 
-// A session that is closed leaves its question at the hub. When the agent asks it
-// again, whatever id it has then, it is the same question.
+// A session that is closed leaves its question at the hub. When that is asked again it is
+// the same question. What the agent asks by itself is another one, whatever its id is.
 func TestAClosedSessionFindsItsAnswer(t *testing.T) {
 	t.Parallel()
 	_, d, board, _ := linked(t)
@@ -389,16 +395,19 @@ func TestAClosedSessionFindsItsAnswer(t *testing.T) {
 	ticket.Leave()
 	require.NoError(t, answer(board, r, "SQLite", "phone"))
 
-	again := ask(t, d, "toolu_02GhIjKl")
+	again := asks(t, d, "toolu_01AbCdEf", true)
 	<-again.Context().Done()
 	o, _ := again.Settle(convert.Outcome{}, "")
 	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
 	again.Leave()
 
-	third := ask(t, d, "toolu_03MnOpQr")
-	next := await(t, board, func(o *hub.Record) bool { return o.Call.ID == "toolu_03MnOpQr" })
-	require.True(t, next.Open(), "one answer is for one question")
-	third.Leave()
+	for _, more := range []bool{true, false} {
+		third := asks(t, d, "toolu_01AbCdEf", more)
+		next := await(t, board, func(o *hub.Record) bool { return o.Key() != r.Key() && o.Open() })
+		require.NoError(t, answer(board, next, "PostgreSQL", "phone"), "one answer is for one question")
+		<-third.Context().Done()
+		third.Leave()
+	}
 }
 
 func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
@@ -415,7 +424,7 @@ func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
 
 	two := new(desk.Desk)
 	h.link(two, io.Discard, token)
-	ticket := ask(t, two, "toolu_01AbCdEf")
+	ticket := asks(t, two, "toolu_01AbCdEf", true)
 	<-ticket.Context().Done()
 	o, _ := ticket.Settle(convert.Outcome{}, "")
 	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
@@ -455,7 +464,7 @@ func TestRule5TheSameAfterAPrompt(t *testing.T) {
 	h.link(two, io.Discard, token)
 	for id, d := range map[string]*desk.Desk{"toolu_02GhIjKl": one, "toolu_03MnOpQr": two} {
 		item := ticket.Item()
-		item.Call.ID, item.Prompts = id, d.Prompted(item.Call.Session)
+		item.Call.ID = id
 		again := d.Post(t.Context(), item)
 		r := await(t, board, func(r *hub.Record) bool { return r.Call.ID == id })
 		require.True(t, r.Open(), id)

@@ -133,9 +133,6 @@ func (q *question) look(ctx context.Context) (r looked, ok bool) {
 func (l *Link) Meanwhile(ctx context.Context, c convert.Call) *Left {
 	ctx, cancel := proc.Context(ctx, meanwhileTime)
 	defer cancel()
-	if !life.Lasting(c.Session) {
-		return nil // a name that means nothing to another process
-	}
 	q := &question{link: l, path: l.pathOf(c.Session)}
 	c.Input = nil
 	status, data, err := q.send(ctx, http.MethodPost, "/left", clean.JSON(Asking{Kind: desk.Question.String(), Asker: l.nonce, Call: c}))

@@ -30,7 +30,9 @@ type Asking struct {
 	About about.About `json:"about,omitzero"`
 	// Asker names the process that asks.
 	Asker string `json:"asker,omitempty"`
-	// Prompts is that of [life.Epoch].
+	// Again is that of [life.Claimant]. Without it Prompts is 1: hubs of before took that
+	// for what must not have an answer of before.
+	Again   bool         `json:"again,omitempty"`
 	Prompts int          `json:"prompts,omitempty"`
 	Call    convert.Call `json:"call"`
 }
@@ -60,20 +62,17 @@ type Received struct {
 	Asker string `json:"asker,omitempty"`
 }
 
-// Turn says how a turn of an agent ended, that it waits where it can only be answered
-// in its terminal, or that the user began one.
+// Turn says how a turn of an agent ended, or that it waits where it can only be answered
+// in its terminal.
 type Turn struct {
-	Event string `json:"event"` // [TurnDone], [TurnFailed], [TurnWaits] or [TurnPrompted]
+	Event string `json:"event"` // [TurnDone], [TurnFailed] or [TurnWaits]
 	Agent string `json:"agent,omitempty"`
 	Dir   string `json:"dir,omitempty"`
 	// Text is what the agent said last, why it failed, or what it waits for.
 	Text string `json:"text,omitempty"`
-	// Asker and Prompts are those of an [Asking], of a turn that the user began.
-	Asker   string `json:"asker,omitempty"`
-	Prompts int    `json:"prompts,omitempty"`
 }
 
-const TurnDone, TurnFailed, TurnWaits, TurnPrompted = "done", "failed", "waits", "prompted"
+const TurnDone, TurnFailed, TurnWaits = "done", "failed", "waits"
 
 // TurnEvent is what there is to tell of the end of a turn: nothing, which is "", of an agent
 // that goes on in the background and did not fail.

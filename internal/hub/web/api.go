@@ -267,7 +267,7 @@ func replyResult(w http.ResponseWriter, rec *hub.Record, asker string) error {
 }
 
 // askingNames are the members of a call in our own dialect.
-const askingNames = "name kind title agent machine dir detail about asker prompts call"
+const askingNames = "name kind title agent machine dir detail about asker again prompts call"
 
 // readAsking reads a call in any dialect, or in our own.
 func readAsking(conversation, name string, g given) (a hub.Asking, err error) {
@@ -282,7 +282,7 @@ func readAsking(conversation, name string, g given) (a hub.Asking, err error) {
 			return a, err
 		}
 		a.Name = own.Name // or, of a link that knows no names, the call's id
-		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Detail, a.About, a.Asker, a.Prompts, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Detail, own.About, own.Asker, own.Prompts, own.Call
+		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Detail, a.About, a.Asker, a.Again, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Detail, own.About, own.Asker, own.Again, own.Call
 	} else {
 		req, err := dialect.Decode(body, name)
 		if err != nil {

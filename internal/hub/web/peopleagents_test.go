@@ -24,6 +24,8 @@ type theAsking struct {
 	name                   string // on the board
 	permission, long       bool
 	over                   bool
+	again                  bool // what is asked is what a process before was killed with
+	serial                 int
 }
 
 // agentProcess asks one thing at a time, and waits for it.
@@ -57,7 +59,8 @@ func (h *house) agentAsks(c int) {
 	case a.waits:
 		return
 	}
-	q := &theAsking{conversation: fmt.Sprint("c", c), id: fmt.Sprint("toolu_", h.r.IntN(2)), text: texts[h.r.IntN(len(texts))]}
+	i := h.r.IntN(len(texts))
+	q := &theAsking{conversation: fmt.Sprint("c", c), id: fmt.Sprint("toolu_", h.r.IntN(2), i), text: texts[i], again: h.r.IntN(3) > 0}
 	q.permission, q.long = strings.HasPrefix(q.text, "run"), q.text == texts[3]
 	switch {
 	case a.asks != nil && a.outcome == "": // it still wants to know
@@ -75,7 +78,7 @@ func (h *house) agentAsks(c int) {
 }
 
 func (h *house) asks(a *agentProcess, q *theAsking) {
-	call := hublink.Asking{Name: a.calls, Kind: "question", Agent: "Agent", Asker: a.name, Call: convert.Call{ID: q.id, Questions: []convert.Question{{Text: q.text, Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}}
+	call := hublink.Asking{Name: a.calls, Kind: "question", Agent: "Agent", Asker: a.name, Again: q.again, Call: convert.Call{ID: q.id, Questions: []convert.Question{{Text: q.text, Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}}
 	if q.permission {
 		script := q.text + "\nlast line of " + q.text
 		if q.long {
@@ -106,15 +109,24 @@ func (h *house) asks(a *agentProcess, q *theAsking) {
 	h.settles(a)
 }
 
-// kept is what was said to who asked the same, and was not used.
-func (h *house) kept(q *theAsking) bool {
-	return slices.ContainsFunc(h.said, func(s *saying) bool { return s.to.same(q) && s.used == nil })
+// last is the last that was asked of a call.
+func (h *house) last(q *theAsking) (last *theAsking) {
+	for _, o := range h.askings {
+		if o.same(q) && (last == nil || o.serial > last.serial) {
+			last = o
+		}
+	}
+	return last
 }
 
-// same reports whether a process that asks may have what was said to another: permission is
-// for one call.
+// kept is what was said to who asked the same last, and was not used.
+func (h *house) kept(q *theAsking) bool {
+	return q.again && slices.ContainsFunc(h.said, func(s *saying) bool { return s.to == h.last(q) && s.used == nil })
+}
+
+// same reports whether a process that asks again may have what was said to another.
 func (q *theAsking) same(o *theAsking) bool {
-	return q.conversation == o.conversation && q.text == o.text && (q.id == o.id || !q.permission)
+	return q.conversation == o.conversation && q.text == o.text && q.id == o.id
 }
 
 // settles waits until what an agent asks is on the board, and notes its name; or until
@@ -140,11 +152,11 @@ func (h *house) settles(a *agentProcess) {
 	}
 	require.False(h.t, h.kept(q), "%s: what was accepted for it is lost", a.name)
 	if known := h.askings[rec.ID]; known != nil {
-		require.True(h.t, known.same(q) && !known.over, "%+v is open again as %+v", known, q)
+		require.True(h.t, known.same(q) && !known.over && (q.again || q == known), "%+v is open again as %+v", known, q)
 		a.asks = known
 	} else {
 		made := *q
-		made.name, made.over = rec.ID, false
+		made.name, made.over, made.serial = rec.ID, false, h.serial
 		h.askings[rec.ID], a.asks = &made, &made
 		h.note("  it is open as %s", rec.ID)
 	}
@@ -245,10 +257,11 @@ func (h *house) finish() {
 		}
 	}
 	for _, s := range slices.Clone(h.said) {
-		if s.used == nil {
+		if s.used == nil && s.to == h.last(s.to) {
 			h.serial++
 			a := &agentProcess{name: fmt.Sprint("process", h.serial), calls: fmt.Sprint("name", h.serial)}
 			q := *s.to
+			q.again = true
 			h.asks(a, &q)
 			require.Contains(h.t, s.got, a)
 		}

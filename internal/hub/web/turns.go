@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
@@ -52,9 +54,11 @@ func newTurn(d Device, group, conversation string, told hublink.Turn) turn {
 	}
 }
 
-// turned takes the end of a turn from a bridge, that an agent waits in its terminal, or that
-// the user has prompted it.
+// turned takes the end of a turn from a bridge, or that an agent waits in its terminal.
 func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g given) {
+	if gjson.GetBytes(g.json, "event").Str == "prompted" {
+		return // links of before tell of prompts, too
+	}
 	var told hublink.Turn
 	err := g.into(&told)
 	group, bad := asksIn(r, d)
@@ -65,18 +69,12 @@ func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g give
 		err = bad
 	case id == "" || len(id) > maxID:
 		err = badf("conversation: expected 1 to %d bytes", maxID)
-	case told.Event == hublink.TurnPrompted && (told.Asker == "" || checkAsker(told.Asker) != nil):
-		err = badf("asker: expected 1 to %d bytes", maxAsker)
-	case !slices.Contains([]string{hublink.TurnDone, hublink.TurnFailed, hublink.TurnWaits, hublink.TurnPrompted}, told.Event):
-		err = badf("event: expected done, failed, waits or prompted, got %q", clean.Truncate(clean.Line(told.Event), 80))
+	case !slices.Contains([]string{hublink.TurnDone, hublink.TurnFailed, hublink.TurnWaits}, told.Event):
+		err = badf("event: expected done, failed or waits, got %q", clean.Truncate(clean.Line(told.Event), 80))
 	default:
 		err = s.tellsOf(d, group, id)
 	}
-	switch {
-	case err != nil:
-	case told.Event == hublink.TurnPrompted:
-		err = s.board.Prompted(r.Context(), hub.Ref{Group: group, Conversation: id, Device: d.Name, Asker: told.Asker, May: s.may(d)}, told.Prompts)
-	default:
+	if err == nil {
 		told.Agent = cmp.Or(told.Agent, "The agent")
 		s.turns.add(newTurn(d, group, id, told))
 	}

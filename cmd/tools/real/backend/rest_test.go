@@ -24,11 +24,7 @@ func TestRealTurnThatLeavesWorkBehind(t *testing.T) {
 		apitest.Say("It works on."), apitest.Say("It is done."))
 	d := new(desk.Desk)
 	ends := make(chan desk.Turn, 10)
-	t.Cleanup(d.WatchTurns(func(turn desk.Turn) {
-		if turn.Prompts == 0 {
-			ends <- turn
-		}
-	}))
+	t.Cleanup(d.WatchTurns(func(turn desk.Turn) { ends <- turn }))
 	e := serve(t, backend.Options{Claude: path, Args: []string{"--allowedTools", "Bash"}, Env: apitest.Env(api, t.TempDir()), Desk: d})
 	e.Initialize(`{}`)
 	e.Prompt(e.Open(dir), "go").Ends(acp.StopReasonEndTurn)

@@ -91,6 +91,8 @@ type turn struct {
 	repeat  bool  // interrupts are repeated until it ends
 	// cancelled says how its prompts end, whatever the agent says.
 	cancelled bool
+	// said is set if that was said in the prompt that it runs in, which no editor has cancelled.
+	said bool
 	// why it was cancelled is why what it asks after that is not asked.
 	why error
 	// perhaps is the end of a turn of the agent's own that may have been this one.

@@ -234,6 +234,9 @@ func (s *State) requestSettled(ev RequestSettled) {
 	r.state = settled
 	if ev.Dismissed && was != withdrawn && r.kind != Form && (was != queued || r.kind == Question) {
 		s.cancelTurn(false, life.ErrWithAnother)
+		if was == heard && s.turn != nil {
+			s.turn.said = true
+		}
 	}
 }
 

@@ -215,7 +215,11 @@ func (s *State) turnWrapped() {
 	}
 	end, t := s.end, s.turn
 	how := end.How
-	if t != nil && t.cancelled && !s.relayed {
+	switch {
+	case t == nil || !t.cancelled || s.relayed:
+	case t.said && !end.exit:
+		how = EndedTurn
+	default:
 		how = EndedCancelled
 	}
 	var rest []int

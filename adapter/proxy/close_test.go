@@ -77,23 +77,6 @@ func TestLastAnswer(t *testing.T) {
 	})
 }
 
-// Sub-agents may not ask where the policy says so.
-func TestSubAgentsQuestions(t *testing.T) {
-	const shown = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t9","title":"Ask","_meta":{"claudeCode":{"parentToolUseId":"task"}}}}}`
-	const form = `{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"sessionId":"s1","toolCallId":"t9","mode":"form","message":"Which?","requestedSchema":{"type":"object","properties":{"question_0":{"type":"string","oneOf":[{"const":"a","title":"a"},{"const":"b","title":"b"}]}}}}}`
-	for refuse, what := range map[bool]string{true: "not available to sub-agents", false: ""} {
-		p := prompted(t, Options{RefuseSubAgents: refuse})
-		p.agent.send(shown, form)
-		if !refuse {
-			p.editor.until("session/request_permission")
-			continue
-		}
-		require.Contains(t, p.agent.next().Get("error.message").Str, what)
-		p.agent.send(strings.Replace(strings.Replace(form, "t9", "t1", 1), `"id":5`, `"id":6`, 1))
-		p.editor.until("session/request_permission")
-	}
-}
-
 // What was answered at the end is not answered again by an agent that is late.
 func TestOneAnswerAtTheEnd(t *testing.T) {
 	var editor, agent bytes.Buffer

@@ -1,0 +1,396 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+	"golang.org/x/tools/txtar"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
+)
+
+// TestScripts plays each file of each testdata/scripts/*.txtar, in a bubble: an editor and an
+// agent with the proxy between them, and people at a desk. A line is a command; one that begins
+// with # is a comment. 'x y' is one word, $name a variable.
+//
+//	start conversation working     see start: the options, and what has happened
+//	agent> $grok say:more          it sends lines, in one piece; see line
+//	editor< said ~ 'Which one?'    it reads what the agent says, skipping all else
+//	editor< reply id = p1          it reads the next response, of which that holds
+//	agent< next . = '{"id":1}'     it reads the next line, which is that
+//	editor< session/request_permission as q   it reads up to one with this method, which is q
+//	editor> picks:q:SQLite
+//	agent quiet                    it has nothing to read
+//
+// What stands above the first script is for all of a file: let NAME 'TEXT'.
+//
+// A script is played once for each row of the table behind "each NAME...": the rows begin with
+// a tab, and give those variables. "?name COMMAND" is for rows that have a value there,
+// "!name COMMAND" for the others.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/scripts/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		require.NoError(t, err)
+		lets := slices.DeleteFunc(strings.Split(string(archive.Comment), "\n"), func(l string) bool { return !strings.HasPrefix(l, "let ") })
+		for _, script := range archive.Files {
+			lines, rows := table(t, string(script.Data))
+			lines = slices.Concat(lets, lines)
+			for name, vars := range rows {
+				t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+script.Name+name, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						maps.Copy(vars, literals)
+						s := &played{T: t, vars: vars, requests: map[string]gjson.Result{}, entries: make(chan desk.Entry, 1000), receipts: make(chan string, 100)}
+						for _, line := range lines {
+							s.line = line
+							s.play(words(t, line))
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// literals are variables that every script has.
+var literals = map[string]string{
+	"grok": oneLine(grokAsks), "kimi": kimiAsks, "kimiform": kimiForm, "mayrun": mayRun, "mark": mark,
+	"picked": `result.answers.Which database\?.0`, "sub": subAgentOf, "subasks": asksInS2("Delete which?"), "forms": withForms, "bare": noForms,
+	"permission": "session/request_permission", "form": "elicitation/create", "seen": seen.Method,
+	"sqlite": selected("SQLite"), "dismissed": `{"outcome":{"outcome":"cancelled"}}`,
+}
+
+// table takes the rows off a script. One without a table has one row.
+func table(t *testing.T, script string) (lines []string, rows map[string]map[string]string) {
+	var names []string
+	rows = map[string]map[string]string{}
+	for line := range strings.Lines(script) {
+		switch line = strings.TrimRight(line, "\n"); {
+		case strings.HasPrefix(line, "each "):
+			names = words(t, line)[1:]
+		case strings.HasPrefix(line, "\t"):
+			values := words(t, line)
+			require.Len(t, values, len(names), line)
+			row := map[string]string{}
+			for i, name := range names {
+				row[name] = values[i]
+			}
+			rows[fmt.Sprint("/", len(rows), " ", values[0])] = row
+		case line != "" && line[0] != '#':
+			lines = append(lines, line)
+		}
+	}
+	if names == nil {
+		rows[""] = map[string]string{}
+	}
+	return lines, rows
+}
+
+var word = regexp.MustCompile(`'[^']*'|\S+`)
+
+func words(t *testing.T, line string) (list []string) {
+	for _, w := range word.FindAllString(line, -1) {
+		if w[0] == '\'' {
+			require.True(t, len(w) > 1 && strings.HasSuffix(w, "'"), line)
+			w = w[1 : len(w)-1]
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// played is a script that is played.
+type played struct {
+	*testing.T
+	p        *proxied
+	line     string
+	vars     map[string]string
+	requests map[string]gjson.Result
+	desk     *desk.Desk
+	entries  chan desk.Entry
+	entry    desk.Entry // the last that was read
+	receipts chan string
+}
+
+var variable = regexp.MustCompile(`\$[a-z]+`)
+
+// expand puts variables in, and those that stand in them.
+func (s *played) expand(word string) string {
+	for range 2 {
+		word = s.expandOnce(word)
+	}
+	return word
+}
+
+func (s *played) expandOnce(word string) string {
+	return variable.ReplaceAllStringFunc(word, func(name string) string {
+		v, ok := s.vars[name[1:]]
+		require.True(s, ok, "no %s: %s", name, s.line)
+		return v
+	})
+}
+
+func (s *played) play(a []string) {
+	for ; a[0][0] == '?' || a[0][0] == '!'; a = a[1:] {
+		v, ok := s.vars[a[0][1:]]
+		require.True(s, ok, s.line)
+		if (v != "") != (a[0][0] == '?') {
+			return
+		}
+	}
+	for i := range a {
+		a[i] = s.expand(a[i])
+	}
+	var e *end
+	if s.p != nil {
+		e = map[byte]*end{'e': s.p.editor, 'a': s.p.agent}[a[0][0]]
+	}
+	switch command := a[0]; command {
+	case "let":
+		s.vars[a[1]] = a[2]
+	case "start":
+		s.start(a[1:])
+	case "editor>", "agent>":
+		for i := range a[1:] {
+			a[i+1] = s.message(a[i+1])
+		}
+		e.send(a[1:]...)
+	case "editor<", "agent<":
+		s.reads(e, a[1], a[2:])
+	case "editor", "agent":
+		if a[1] == "leaves" {
+			require.NoError(s, e.w.Close())
+			return
+		}
+		if a[1] == "all" { // among the lines that it has are these, in any order
+			synctest.Wait()
+			text := strings.Join(drained(e), "\n")
+			for _, part := range a[2:] {
+				require.Contains(s, text, part, s.line)
+			}
+			return
+		}
+		require.Equal(s, "quiet", a[1], s.line)
+		synctest.Wait()
+		require.True(s, e.quiet(), s.line)
+	case "wait": // all has come as far as it can
+		synctest.Wait()
+	case "stop":
+		s.p.cancel(context.Canceled)
+	case "ended":
+		if err := <-s.p.ended; len(a) > 1 {
+			require.ErrorContains(s, err, a[1])
+		} else {
+			require.NoError(s, err)
+		}
+	case "asking", "settled":
+		state := map[string]desk.State{"asking": desk.Asking, "settled": desk.Settled}[command]
+		for s.entry = <-s.entries; s.entry.State != state; s.entry = <-s.entries {
+		}
+		text, err := json.Marshal(map[string]any{"text": s.entry.Call.Questions[0].Text, "input": s.entry.Call.Input, "by": s.entry.By,
+			"status": s.entry.Outcome.Status.String(), "answers": s.entry.Outcome.Answers, "about": s.entry.About})
+		require.NoError(s, err)
+		s.checks(gjson.ParseBytes(text), a[1:])
+	case "phone": // somebody answers, or is told why not
+		err := s.desk.Answer(refOf(s.entry), []convert.Answer{{Selected: a[1:2]}}, "phone")
+		if a[1] == "" {
+			err = s.desk.Cancel(refOf(s.entry), "phone")
+		}
+		require.Equal(s, len(a) > 2, err != nil, "%s: %v", s.line, err)
+	case "open": // so many are at the desk
+		require.Equal(s, a[1], gjson.Parse(string(rune('0'+len(s.desk.List())))).Raw, s.line)
+	case "receipt":
+		s.says(<-s.receipts, a[1:])
+	default:
+		require.Fail(s, "no such command", s.line)
+	}
+}
+
+// start starts a proxy. What it is given are options of it, capabilities of the editor, and
+// how far things have come: the agent works on p1; its question waits in the conversation, or
+// was there and is withdrawn; or it is in a dialog, of which q is the request.
+func (s *played) start(a []string) {
+	o, caps, begin := Options{}, noForms, start
+	has := func(word string) bool { return slices.Contains(a, word) }
+	for _, w := range a {
+		name, value, _ := strings.Cut(w, ":")
+		switch name {
+		case "conversation", "parked", "withdrawn":
+			o.First = adapter.Conversation
+		case "permission":
+			o.First = adapter.Permission
+		case "desk":
+			s.desk, o.Desk = new(desk.Desk), nil
+			o.Desk = s.desk
+			s.Cleanup(s.desk.Watch(func(e desk.Entry) { s.entries <- e }))
+			s.Cleanup(s.desk.WatchReceipts(func(r desk.Ref, err error) {
+				if err != nil {
+					r.ID += fmt.Sprintf(": %v (gone: %v)", err, errors.Is(err, life.ErrGone))
+				}
+				s.receipts <- r.ID
+			}))
+		case "guard":
+			begin = startGuarding
+		case "agent":
+			o.Agent = profileNamed(value)
+		case "notool":
+			o.Tool = ToolNever
+		case "refuse":
+			o.RefuseSubAgents = true
+		case "caps":
+			caps = cmp.Or(value, noForms)
+		default:
+			require.Contains(s, []string{"raw", "working", "dialog", ""}, name, s.line)
+		}
+	}
+	s.p = begin(s.T, o)
+	if has("raw") {
+		return
+	}
+	s.p.initialize(caps)
+	parked := has("parked") || has("withdrawn")
+	if has("working") || parked {
+		s.p.prompt("p1", "go")
+		require.Equal(s, "p1", s.p.agent.next().Get("id").Str)
+	}
+	if parked || has("dialog") {
+		s.p.agent.send(oneLine(grokAsks))
+	}
+	if parked {
+		require.Equal(s, "p1", s.p.editor.reply().Get("id").Str)
+	}
+	if has("withdrawn") {
+		s.p.agent.send(s.message("withdraws:0"))
+		require.Contains(s, s.p.editor.said(), "withdrawn")
+		require.EqualValues(s, ndjson.Cancelled, s.p.agent.next().Get("error.code").Int())
+	}
+	if has("dialog") {
+		s.keep("q", s.p.editor.until("session/request_permission"))
+	}
+}
+
+func (s *played) keep(name string, m gjson.Result) {
+	s.requests[name], s.vars[name] = m, m.Get("id").Raw
+}
+
+// message is a line as JSON. One that is no JSON is short for such a line.
+func (s *played) message(short string) string {
+	what, rest, is := strings.Cut(short, ":")
+	if !is {
+		return short
+	}
+	first, second, _ := strings.Cut(rest, ":")
+	line := func(members string) string { return `{"jsonrpc":"2.0",` + members + `}` }
+	switch what {
+	case "say": // TEXT
+		return chunk(rest)
+	case "update": // JSON
+		return line(`"method":"session/update","params":{"sessionId":"s1","update":` + rest + `}`)
+	case "prompt": // ID:TEXT
+		return line(`"id":"` + first + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"` + second + `"}]}`)
+	case "ends": // ID:REASON
+		return line(`"id":"` + first + `","result":{"stopReason":"` + second + `"}`)
+	case "fails": // ID:MESSAGE
+		return line(`"id":"` + first + `","error":{"code":-32603,"message":"` + second + `"}`)
+	case "result": // ID:JSON
+		return line(`"id":` + first + `,"result":` + second)
+	case "error": // ID:JSON
+		return line(`"id":` + first + `,"error":` + second)
+	case "picks": // a request:OPTION
+		return line(`"id":` + s.requests[first].Get("id").Raw + `,"result":` + selected(second))
+	case "replies": // to a request:JSON
+		return line(`"id":` + s.requests[first].Get("id").Raw + `,"result":` + second)
+	case "withdraws": // ID
+		return line(`"method":"$/cancel_request","params":{"requestId":` + rest + `}`)
+	case "cancels": // SESSION
+		return line(`"method":"session/cancel","params":{"sessionId":"` + rest + `"}`)
+	case "close", "delete", "load", "resume", "fork", "new": // ID
+		return line(`"id":"` + rest + `","method":"session/` + what + `","params":{"sessionId":"s1","cwd":"/x","mcpServers":[]}`)
+	}
+	return short
+}
+
+// reads has an end read: its next line, the next response, what is said next, or up to a method.
+func (s *played) reads(e *end, which string, a []string) {
+	var m gjson.Result
+	switch which {
+	case "next":
+		m = e.next()
+	case "reply":
+		m = e.reply()
+	case "said":
+		s.says(e.said(), a)
+		return
+	default:
+		m = e.until(which)
+	}
+	if len(a) > 1 && a[0] == "as" {
+		s.keep(a[1], m)
+		a = a[2:]
+	}
+	s.checks(m, a)
+}
+
+// says holds a text against what a script says of it.
+func (s *played) says(text string, a []string) {
+	for ; len(a) > 0; a = a[2:] {
+		s.checks(gjson.Result{Type: gjson.String, Str: text, Raw: text}, []string{".", a[0], a[1]})
+	}
+}
+
+// checks holds a message against what a script says of it: PATH = V, != V, ~ V (it holds V), !~ V,
+// json V, raw V, exists, absent. The path . is all of it, and that of what is said is not written.
+func (s *played) checks(m gjson.Result, a []string) {
+	for len(a) > 1 {
+		got, whole := m.Get(a[0]), func(v string) string { return v }
+		if a[0] == "." {
+			got, whole = m, s.message
+		}
+		text := got.String()
+		if op := a[1]; op == "exists" || op == "absent" {
+			require.Equal(s, op == "exists", got.Exists(), "%s: %s", s.line, m.Raw)
+			a = a[2:]
+			continue
+		}
+		require.Greater(s, len(a), 2, s.line)
+		want := a[2]
+		switch a[1] {
+		case "=":
+			require.Equal(s, whole(want), text, "%s: %s", s.line, m.Raw)
+		case "!=":
+			require.NotEqual(s, want, text, "%s: %s", s.line, m.Raw)
+		case "~":
+			require.Contains(s, text, want, "%s: %s", s.line, m.Raw)
+		case "!~":
+			require.NotContains(s, text, want, "%s: %s", s.line, m.Raw)
+		case "raw":
+			require.Equal(s, want, got.Raw, s.line)
+		case "json":
+			require.JSONEq(s, whole(want), got.Raw, s.line)
+		default:
+			require.Fail(s, "no such check", s.line)
+		}
+		a = a[3:]
+	}
+	require.Empty(s, a, s.line)
+}

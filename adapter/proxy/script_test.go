@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,7 +21,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
@@ -28,7 +29,7 @@ import (
 
 // TestScripts plays each file of each testdata/scripts/*.txtar, in a bubble: an editor and an
 // agent with the proxy between them, and people at a desk. A line is a command; one that begins
-// with # is a comment. 'x y' is one word, $name a variable.
+// with # is a comment. 'x y' and "x\n" are one word, $name a variable.
 //
 //	start conversation working     see start: the options, and what has happened
 //	agent> $grok say:more          it sends lines, in one piece; see line
@@ -37,7 +38,7 @@ import (
 //	agent< next . = '{"id":1}'     it reads the next line, which is that
 //	editor< session/request_permission as q   it reads up to one with this method, which is q
 //	editor> picks:q:SQLite
-//	agent quiet                    it has nothing to read
+//	agent quiet                    it has nothing to read; or all of some texts, or none
 //
 // What stands above the first script is for all of a file: let NAME 'TEXT'.
 //
@@ -52,7 +53,9 @@ func TestScripts(t *testing.T) {
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
 		require.NoError(t, err)
-		lets := slices.DeleteFunc(strings.Split(string(archive.Comment), "\n"), func(l string) bool { return !strings.HasPrefix(l, "let ") })
+		lets := slices.DeleteFunc(strings.Split(string(archive.Comment), "\n"), func(l string) bool {
+			return !strings.HasPrefix(l, "let ")
+		})
 		for _, script := range archive.Files {
 			lines, rows := table(t, string(script.Data))
 			lines = slices.Concat(lets, lines)
@@ -60,7 +63,8 @@ func TestScripts(t *testing.T) {
 				t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+script.Name+name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						maps.Copy(vars, literals)
-						s := &played{T: t, vars: vars, requests: map[string]gjson.Result{}, entries: make(chan desk.Entry, 1000), receipts: make(chan string, 100)}
+						s := &played{T: t, vars: vars, requests: map[string]gjson.Result{}, asked: map[string]desk.Ref{}}
+						s.entries, s.receipts = make(chan desk.Entry, 1000), make(chan string, 100)
 						for _, line := range lines {
 							s.line = line
 							s.play(words(t, line))
@@ -75,7 +79,9 @@ func TestScripts(t *testing.T) {
 // literals are variables that every script has.
 var literals = map[string]string{
 	"grok": oneLine(grokAsks), "kimi": kimiAsks, "kimiform": kimiForm, "mayrun": mayRun, "mark": mark,
-	"picked": `result.answers.Which database\?.0`, "sub": subAgentOf, "subasks": asksInS2("Delete which?"), "forms": withForms, "bare": noForms,
+	"allows": editorAllows, "large": strings.Repeat("x", about.MaxShapes),
+	"picked": `result.answers.Which database\?.0`, "sub": subAgentOf, "subasks": asksInS2("Delete which?"),
+	"forms": withForms, "bare": noForms,
 	"permission": "session/request_permission", "form": "elicitation/create", "seen": seen.Method,
 	"sqlite": selected("SQLite"), "dismissed": `{"outcome":{"outcome":"cancelled"}}`,
 }
@@ -106,13 +112,17 @@ func table(t *testing.T, script string) (lines []string, rows map[string]map[str
 	return lines, rows
 }
 
-var word = regexp.MustCompile(`'[^']*'|\S+`)
+var word = regexp.MustCompile(`'[^']*'|"(?:[^"\\]|\\.)*"|\S+`)
 
 func words(t *testing.T, line string) (list []string) {
 	for _, w := range word.FindAllString(line, -1) {
 		if w[0] == '\'' {
 			require.True(t, len(w) > 1 && strings.HasSuffix(w, "'"), line)
 			w = w[1 : len(w)-1]
+		} else if w[0] == '"' {
+			text, err := strconv.Unquote(w)
+			require.NoError(t, err, line)
+			w = text
 		}
 		list = append(list, w)
 	}
@@ -128,7 +138,7 @@ type played struct {
 	requests map[string]gjson.Result
 	desk     *desk.Desk
 	entries  chan desk.Entry
-	entry    desk.Entry // the last that was read
+	asked    map[string]desk.Ref
 	receipts chan string
 }
 
@@ -182,17 +192,14 @@ func (s *played) play(a []string) {
 			require.NoError(s, e.w.Close())
 			return
 		}
-		if a[1] == "all" { // among the lines that it has are these, in any order
-			synctest.Wait()
-			text := strings.Join(drained(e), "\n")
-			for _, part := range a[2:] {
-				require.Contains(s, text, part, s.line)
-			}
-			return
-		}
-		require.Equal(s, "quiet", a[1], s.line)
 		synctest.Wait()
-		require.True(s, e.quiet(), s.line)
+		text := strings.Join(drained(e), "\n")
+		for _, part := range a[2:] { // it has got all of these, in any order, or none of them
+			require.Equal(s, a[1] == "all", strings.Contains(text, part), "%s: %s", s.line, text)
+		}
+		if a[1] == "quiet" {
+			require.Empty(s, text, s.line)
+		}
 	case "wait": // all has come as far as it can
 		synctest.Wait()
 	case "stop":
@@ -203,22 +210,36 @@ func (s *played) play(a []string) {
 		} else {
 			require.NoError(s, err)
 		}
+	case "do":
+		s.play(words(s.T, a[1]))
 	case "asking", "settled":
 		state := map[string]desk.State{"asking": desk.Asking, "settled": desk.Settled}[command]
-		for s.entry = <-s.entries; s.entry.State != state; s.entry = <-s.entries {
+		e := <-s.entries
+		for ; e.State != state; e = <-s.entries {
 		}
-		text, err := json.Marshal(map[string]any{"text": s.entry.Call.Questions[0].Text, "input": s.entry.Call.Input, "by": s.entry.By,
-			"status": s.entry.Outcome.Status.String(), "answers": s.entry.Outcome.Answers, "about": s.entry.About})
+		if a = a[1:]; len(a) > 1 && a[0] == "as" {
+			s.asked[a[1]], a = refOf(e), a[2:]
+		}
+		text, err := json.Marshal(map[string]any{"permission": e.Kind == desk.Permission, "text": e.Call.Questions[0].Text, "options": e.Call.Questions[0].Options,
+			"input": e.Call.Input, "again": e.Again, "about": e.About, "by": e.By, "status": e.Outcome.Status.String(), "answers": e.Outcome.Answers})
 		require.NoError(s, err)
-		s.checks(gjson.ParseBytes(text), a[1:])
-	case "phone": // somebody answers, or is told why not
-		err := s.desk.Answer(refOf(s.entry), []convert.Answer{{Selected: a[1:2]}}, "phone")
-		if a[1] == "" {
-			err = s.desk.Cancel(refOf(s.entry), "phone")
+		s.checks(gjson.ParseBytes(text), a)
+	case "phone": // of what is asked, a label, nothing, or answers; and why it is not taken
+		answers := pick(a[2])
+		if strings.HasPrefix(a[2], "[") {
+			require.NoError(s, json.Unmarshal([]byte(a[2]), &answers))
 		}
-		require.Equal(s, len(a) > 2, err != nil, "%s: %v", s.line, err)
+		err := s.desk.Answer(s.asked[a[1]], answers, "phone")
+		if a[2] == "" {
+			err = s.desk.Cancel(s.asked[a[1]], "phone")
+		}
+		if len(a) > 3 {
+			require.ErrorContains(s, err, a[3], s.line)
+		} else {
+			require.NoError(s, err, s.line)
+		}
 	case "open": // so many are at the desk
-		require.Equal(s, a[1], gjson.Parse(string(rune('0'+len(s.desk.List())))).Raw, s.line)
+		require.Equal(s, a[1], strconv.Itoa(len(s.desk.List())), s.line)
 	case "receipt":
 		s.says(<-s.receipts, a[1:])
 	default:

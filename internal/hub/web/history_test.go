@@ -115,55 +115,6 @@ func TestHistoryPageByPage(t *testing.T) {
 	}
 }
 
-// What is answered at a hub is kept: a secret is not asked for there.
-func TestNoSecretAtAHub(t *testing.T) {
-	s := newSite(t, hub.Options{})
-	for name, call := range map[string]string{
-		"an MCP form":     `{"mode":"form","message":"Log in","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`,
-		"as a request":    `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"form","message":"Log in","requestedSchema":{"type":"object","properties":{"x":{"type":"string","format":"password"}}}}}`,
-		"by its message":  `{"mode":"form","message":"Enter your GitHub password","requestedSchema":{"type":"object","properties":{"value":{"type":"string","title":"Value"}}}}`,
-		"Codex' question": `{"threadId":"t","turnId":"u","itemId":"i","questions":[{"id":"pw","header":"Password","question":"Which?","isOther":true,"isSecret":true,"options":[]}]}`,
-	} {
-		require.Contains(t, s.expect(400, "POST", "/conversations/c1/ask", call), "secret", name)
-	}
-	_, open := s.board.Waiting(1)
-	require.Zero(t, open)
-	s.expect(202, "POST", "/conversations/c1/ask", `{"mode":"form","message":"Which port?","requestedSchema":{"type":"object","properties":{"port":{"type":"integer"}}}}`)
-}
-
-// Forgetting takes away what one person said, and nothing else.
-func TestForget(t *testing.T) {
-	t.Parallel()
-	s, as := groupsSite(t)
-	for query, status := range map[string]int{"": 400, "?by=": 400, "?by=blue-phone&group=a+b": 400} {
-		s.expect(status, "DELETE", "/history"+query, "")
-	}
-	for who := range as {
-		if who != "owner" {
-			s.expect(403, "DELETE", "/history?by=blue-phone", "", "Authorization", as[who])
-		}
-	}
-	require.JSONEq(t, `{"forgotten":0,"left":0}`, s.expect(200, "DELETE", "/history?by=nobody", ""))
-	require.JSONEq(t, `{"forgotten":0,"left":1}`, s.expect(200, "DELETE", "/history?by=blue-phone", ""), "its agent does not have it")
-	require.Contains(t, s.expect(200, "POST", "/conversations/c2/ask?wait=1m", blueCall, "Authorization", as["blue-bot"]), "Postgres")
-	s.expect(200, "POST", "/conversations/c2/questions/toolu_1/received", `{"consumed":true}`, "Authorization", as["blue-bot"])
-	require.JSONEq(t, `{"forgotten":0,"left":0}`, s.expect(200, "DELETE", "/history?by=blue-phone&group=red", ""))
-	require.JSONEq(t, `{"forgotten":1,"left":0}`, s.expect(200, "DELETE", "/history?by=blue-phone&group=blue", ""))
-
-	one := gjson.Get(s.expect(200, "GET", "/history", "", "Authorization", as["blue-phone"]), "history.0")
-	require.True(t, one.Get("forgotten").Bool())
-	require.Equal(t, "answered", one.Get("outcome").Str)
-	require.Equal(t, "Which azure database?", one.Get("questions.0.question").Str)
-	require.False(t, one.Get("questions.0.answer").Exists())
-	require.False(t, one.Get("by").Exists())
-	for _, path := range []string{"/history", "/conversations/c2", "/conversations/c2/questions/toolu_1"} {
-		require.NotContains(t, s.expect(200, "GET", path, ""), "blue-phone", path)
-	}
-	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered. The answer, and who gave it, were removed.")
-	require.NotContains(t, gjson.Get(s.expect(200, "GET", "/conversations/c2/questions/toolu_1", ""), "result").Raw, "Postgres")
-	require.True(t, gjson.Get(s.expect(200, "GET", "/conversations/c2/questions/toolu_1", ""), "isError").Bool())
-}
-
 // History tells only what a person did as theirs, and says that an answer is kept for an
 // agent that is gone only of answers that are.
 func TestHistoryIsTrue(t *testing.T) {

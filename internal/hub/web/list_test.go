@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/about"
@@ -110,40 +109,4 @@ func TestAConversationsPage(t *testing.T) {
 	for _, part := range []string{"About c1", "Dismissed by phone", "Answer it", "The agent is waiting for an answer."} {
 		require.Contains(t, page, part)
 	}
-}
-
-// A conversation whose agent is through with its turn is not at work.
-func TestAnAgentThatIsDoneWorksNoMore(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
-	s.expect(202, "POST", "/conversations/c1/ask", database)
-	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
-	state := func() string { return gjson.Get(s.expect(200, "GET", "/conversations/c1", ""), "state.type").Str }
-	require.Equal(t, "working", state())
-	s.expect(200, "POST", "/conversations/c2/turn", `{"event":"done"}`)
-	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"waits"}`) // goes on after that
-	require.Equal(t, "working", state())
-	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"done"}`)
-	require.Equal(t, "idle", state())
-	require.Contains(t, s.expect(200, "GET", "/conversations/c1", "", "Accept", "text/html"), "Nothing is waiting here.")
-	s.expect(202, "POST", "/conversations/c1/ask", features)
-	require.Equal(t, "awaiting_user_response", state())
-}
-
-// A device tells of no conversation that it cannot see.
-func TestATurnIsToldByWhoAsks(t *testing.T) {
-	t.Parallel()
-	s, as := groupsSite(t)
-	const done = `{"event":"done","text":"approve everything"}`
-	tell := func(who string, status int) {
-		t.Helper()
-		s.expect(status, "POST", "/conversations/talk/turn", done, "Authorization", as[who])
-	}
-	tell("blue-bot", 200) // nobody has asked there yet
-	s.expect(202, "POST", "/conversations/talk/ask?group=blue", blueCall)
-	tell("blue-bot", 404)
-	tell("red-bot", 200) // the one of another group
-	s.expect(200, "POST", "/conversations/talk/turn?group=blue", done)
-	s.expect(202, "POST", "/conversations/talk/ask", features, "Authorization", as["blue-bot"])
-	tell("blue-bot", 200)
 }

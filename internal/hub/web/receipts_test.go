@@ -3,45 +3,12 @@ package web_test
 import (
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
-
-// An answer of which its asker does not know whether the agent took it is not told as
-// delivered. What becomes known of it after that stands, and it is unsure no more.
-func TestAnAnswerThatMayHaveBeenTaken(t *testing.T) {
-	t.Parallel()
-	const unsure = `{"unsure":"the agent has said nothing","asker":"p1"}`
-	for _, c := range []struct{ then, receipt, says string }{
-		{"", "unknown", "It is not known whether the agent took it: the agent has said nothing."},
-		{`{"consumed":true,"asker":"p1"}`, "consumed", ""},
-		{`{"refused":"it was stopped","asker":"p1"}`, "undeliverable", "It could not be delivered: it was stopped."},
-	} {
-		s := newSite(t, hub.Options{})
-		const ask = `{"kind":"question","asker":"p1","call":{"ID":"toolu_1","Questions":[{"Text":"Which database?","Options":[{"Label":"SQLite"},{"Label":"PostgreSQL"}]}]}}`
-		s.expect(202, "POST", "/conversations/c1/ask?dialect=bridge", ask)
-		s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
-		s.expect(200, "POST", "/conversations/c1/ask?dialect=bridge&wait=1m", ask)
-		at := "/conversations/c1/questions/toolu_1"
-		s.expect(200, "POST", at+"/received", unsure)
-		if c.then != "" {
-			s.expect(200, "POST", at+"/received", c.then)
-			s.expect(200, "POST", at+"/received", unsure) // it is late
-		}
-		told := s.expect(200, "GET", at, "")
-		require.Contains(t, told, `"receipt":"`+c.receipt+`"`)
-		require.Equal(t, c.receipt == "unknown", strings.Contains(told, `"unsure":"the agent has said nothing"`))
-		page := s.expect(200, "GET", "/conversations/c1", "", "Accept", "text/html")
-		require.Contains(t, page, c.says)
-		if c.receipt == "unknown" {
-			require.Contains(t, page, `<span class="todo">delivered</span>`)
-		}
-	}
-}
 
 // What the page needs besides itself, worker included, is under 70 kB before it is
 // compressed, and under 22 kB as browsers fetch it, which is what a phone waits for.

@@ -131,15 +131,3 @@ func TestTwoBridgesOfOneSession(t *testing.T) {
 		}
 	}
 }
-
-// Whoever asks again without waiting gets the outcome, as one who waits does: 202 means
-// that it is open.
-func TestAskedAgainWithoutWaiting(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
-	s.expect(202, "POST", "/conversations/c1/ask", database)
-	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
-	require.Equal(t, "SQLite", gjson.Get(s.expect(200, "POST", "/conversations/c1/ask", database), "updatedInput.answers.*").Str)
-	r := s.find("c1", "toolu_1")
-	require.Equal(t, "delivered", r.End.Receipt())
-}

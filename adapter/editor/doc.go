@@ -62,7 +62,7 @@
 // again.
 //
 // session/new, load, resume and fork take the same _meta as claude-agent-acp:
-// acp-bridge help claude lists it. Anything there that could let Claude Code act
+// go doc ./internal/claude/backend lists it. Anything there that could let Claude Code act
 // without asking (allowedTools, hooks, plugins and the like) is ignored, and the
 // user is told so in the first turn; --trust-editor allows it. The mode that never
 // asks for permission is offered only if the user's arguments after -- allow it.

@@ -43,7 +43,7 @@ Usage: acp-bridge-hub [FLAGS]                   start the hub
 		Commands: commands(), Topics: topics,
 		Variables: []cli.Example{{Line: "XDG_STATE_HOME", What: "where the hub keeps its data if --data is not given (default: ~/.local/state)"}},
 		Exits:     "0 done, 1 failed, 2 bad input or bad usage.",
-		Version:   version, Facts: facts, VersionEnv: []string{"XDG_STATE_HOME"},
+		Version:   version, Facts: facts,
 	}
 }
 
@@ -62,12 +62,10 @@ func facts() []cli.Example {
 }
 
 func commands() []cli.Command {
-	state := []string{"XDG_STATE_HOME"}
 	return []cli.Command{{
 		Name: "status", Summary: "show the state of this machine's hub",
 		About:    "Show the state of this machine's hub: where it listens, whether it is ready, what is open. Exit code: 0 if it is ready, 1 if it is not, or not running.",
 		Examples: []cli.Example{{Line: "acp-bridge-hub status"}, {Line: "acp-bridge-hub status --json", What: "for a script"}},
-		Env:      state,
 		Make: define(func(o *options, fs *cli.Flags) {
 			fs.BoolVar(&o.json, "json", false, "as JSON")
 			o.storeFlags(fs)
@@ -76,7 +74,6 @@ func commands() []cli.Command {
 		Name: "login", Summary: "print a link that logs a browser in",
 		About:    "Print a link that logs a browser on this machine in, and, where other machines reach the hub, one for them. It works once, within 15 minutes, and the hub must be running.",
 		Examples: []cli.Example{{Line: "acp-bridge-hub login"}, {Line: "acp-bridge-hub login --device anna-phone", What: "for the browser of a device"}},
-		Env:      state,
 		Make: define(func(o *options, fs *cli.Flags) {
 			fs.StringVar(&o.device, "device", "owner", "`name` of the device that logs in")
 			o.storeFlags(fs)
@@ -86,8 +83,8 @@ func commands() []cli.Command {
 		About: "Open a running hub to this machine's own networks, as --lan does, and show a code that adds a phone; or close it to them again, which ends their connections. " +
 			"It holds until the hub ends. Nothing that is open is lost.",
 		Examples: []cli.Example{{Line: "acp-bridge-hub lan on"}, {Line: "acp-bridge-hub lan off"}},
-		Env:      state, Words: []string{"on", "off"},
-		Make: define((*options).storeFlags, 1, func(ctx context.Context, o options, s cli.Streams) error { return runLAN(ctx, o, s.Out) }),
+		Words:    []string{"on", "off"},
+		Make:     define((*options).storeFlags, 1, func(ctx context.Context, o options, s cli.Streams) error { return runLAN(ctx, o, s.Out) }),
 	}, {
 		Name: "device", Args: "add NAME", Other: []string{"list", "remove NAME"}, Summary: "let others use the hub",
 		About: "Create a credential for a phone, a script or another machine and print its token; list them; or remove one, which ends its streams and logins at once.",
@@ -96,7 +93,7 @@ func commands() []cli.Command {
 			{Line: "acp-bridge-hub device add bot --can ask --group web", What: "one that asks, for a group of people"},
 			{Line: "acp-bridge-hub device list"},
 		},
-		Env: state, Words: []string{"add", "list", "remove"},
+		Words: []string{"add", "list", "remove"},
 		Make: define(func(o *options, fs *cli.Flags) {
 			fs.StringVar(&o.can, "can", "answer", "with add: `what` it may do: answer, ask, hook, measure or admin")
 			fs.Values("can", "answer", "ask", "hook", "measure", "admin")
@@ -110,7 +107,6 @@ func commands() []cli.Command {
 		Name: "owner", Summary: "change the owner's token at all hubs",
 		About:    "Make the token in a file the owner's at all hubs that share a NATS. For a single hub, change its token file and restart it.",
 		Examples: []cli.Example{{Line: "acp-bridge-hub owner --token-file owner.token --nats nats://a:4222"}},
-		Env:      state,
 		Make: define((*options).storeFlags, 0, func(ctx context.Context, o options, s cli.Streams) error {
 			return runOwner(ctx, o, s.Out)
 		}),
@@ -123,7 +119,6 @@ func commands() []cli.Command {
 			{Line: "acp-bridge-hub --lan", What: "with a code that adds a phone"},
 			{Line: "acp-bridge-hub --public-url https://hub.example", What: "behind a proxy"},
 		},
-		Env:  state,
 		Make: define((*options).serverFlags, 0, func(ctx context.Context, o options, s cli.Streams) error { return serve(ctx, o, s.Err) }),
 	}}
 }

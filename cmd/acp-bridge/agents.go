@@ -24,16 +24,16 @@ type agentRow struct {
 // inTerminals is what of an agent in a plain terminal can be answered at a hub: tried with
 // these versions on 16 and 17 November 2026, unless it says otherwise.
 var inTerminals = []cli.Example{
-	{Line: "claude", What: "questions, plans, permissions and forms, by a plugin that claude plugin list shows; the dialog in the terminal stays, and the first answer counts (2.1.325)"},
-	{Line: "opencode", What: "questions and permissions, those of sub-agents, too, by a plugin of one file; the dialog stays, and the first answer counts (1.18.33). Version 2 refuses the plugin, and asks in its terminal alone"},
-	{Line: "kilo", What: "questions and permissions, as for opencode (7.7.7)"},
-	{Line: "qwen", What: "questions and permissions while you are away, because its terminal shows nothing while a hook waits; a question comes back to the model as a refusal with your answer in words (0.24.4)"},
-	{Line: "copilot", What: "questions and permissions, as for qwen (1.0.102)"},
-	{Line: "gemini", What: "questions, as for qwen; a hook cannot allow anything, so permissions stay in the terminal (0.61.0). Google serves Gemini CLI to companies and API keys only"},
-	{Line: "kimi", What: "a notice that it waits for you; its hooks cannot answer, so it asks in its terminal alone (2.1.0)"},
-	{Line: "grok", What: "a notice, as for kimi: its hooks can only refuse (1.0.41)"},
-	{Line: "codex", What: "questions and approvals, with nothing installed: by the hub of this machine, or acp-bridge watch codex (0.166.0)"},
-	{Line: "droid", What: "nothing: its hooks come before the dialog, as its program says (0.215.0, not run)"},
+	{Line: "claude", What: "questions, plans, permissions, forms; the terminal's dialog stays, and the first answer counts (2.1.325)"},
+	{Line: "opencode", What: "questions, permissions, also of sub-agents; the dialog stays (1.18.33; version 2 refuses the plugin)"},
+	{Line: "kilo", What: "as opencode (7.7.7)"},
+	{Line: "codex", What: "questions, approvals, with nothing installed: by this machine's hub, or acp-bridge watch codex (0.166.0)"},
+	{Line: "qwen", What: "questions, permissions, only while you are away: its terminal shows nothing while a hook waits (0.24.4)"},
+	{Line: "copilot", What: "as qwen (1.0.102)"},
+	{Line: "gemini", What: "questions, as qwen; a hook cannot allow anything (0.61.0)"},
+	{Line: "kimi", What: "a notice that it waits: its hooks cannot answer (2.1.0)"},
+	{Line: "grok", What: "a notice, as kimi (1.0.41)"},
+	{Line: "droid", What: "nothing: its hooks come before the dialog (0.215.0, not run)"},
 }
 
 func inTerminal(name string) string {

@@ -21,12 +21,12 @@ type answerFlags struct {
 }
 
 func (a *answerFlags) flags(fs *flagSet) {
-	fs.Func("answers", "answer without asking: a `JSON` array with one entry per\nquestion, or an object keyed by question text. A number picks the\noption at that position; a string is a label, your own words, or\ncancel; a list picks several", func(v string) error {
+	fs.Func("answers", "answer without asking: a `JSON` array with one entry per question, or an object keyed by question text. A number picks an option; a string is a label, your own words, or cancel; a list picks several", func(v string) error {
 		a.inline, a.given = v, true
 		return nil
 	})
 	fs.StringVar(&a.file, "answers-file", "", "`file` with such JSON")
-	fs.BoolVar(&a.strict, "strict", false, "refuse answers that match no option; write your own words\nas {\"text\":\"words\"} then")
+	fs.BoolVar(&a.strict, "strict", false, "refuse answers that match no option; own words are then {\"text\":\"words\"}")
 }
 
 // name is the flag that was used.

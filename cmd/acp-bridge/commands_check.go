@@ -7,7 +7,6 @@ import (
 
 // checking are the commands that show, check and set up.
 func checking() []cli.Command {
-	claude := []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE"}
 	return []cli.Command{{
 		Name: "convert", Args: "[FILE]", Summary: "turn a call into ACP requests, or replies into its result",
 		About: "Turn a question call into what an ACP client gets, or into Claude Code's call (--to claude); anything that gets lost on the way is reported on stderr. " +
@@ -37,7 +36,7 @@ func checking() []cli.Command {
 		Name: "login", Beside: "doctor", Summary: "log in to Claude Code; editors run it in their terminal",
 		About:    "Hand the terminal over to Claude Code's own login.",
 		Examples: []cli.Example{{Line: "acp-bridge login", What: "with a Claude plan"}, {Line: "acp-bridge login --console", What: "with an account billed by usage"}},
-		Env:      claude, Make: does(loginCommand),
+		Make:     does(loginCommand),
 	}, {
 		Name: "doctor", Together: "check the set-up, print an editor's settings; log in", Summary: "check the set-up; print an editor's settings (--editor zed)",
 		About: "Check the whole set-up, including this machine's hub, or the one in ACP_BRIDGE_HUB, and say how to fix what is wrong. With --editor, print that editor's settings instead, with the flags given here. " +
@@ -48,7 +47,7 @@ func checking() []cli.Command {
 			{Line: "acp-bridge doctor --clients", What: "what is known about editors"},
 			{Line: "acp-bridge doctor --agents", What: "and about agents"},
 		},
-		Env: append(claude, "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", hubEnv, tokenEnv), Make: does(doctorCommand),
+		Make: does(doctorCommand),
 	}, {
 		Name: "check-client", Summary: "for authors of editors: check how yours asks",
 		About: "An agent for your editor to start. It asks every kind of question in turn, says in the conversation what to do, checks what comes back on the wire, " +

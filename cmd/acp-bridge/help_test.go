@@ -30,11 +30,9 @@ func TestTopics(t *testing.T) {
 	flags := regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
 	called := regexp.MustCompile(`acp-bridge ([a-z][a-z-]*) `)
 	for _, topic := range topics() {
-		if topic.Name != "agents" { // a table that has no other form
-			clitest.Fits(t, topic.Text)
-		}
-		if slices.Contains([]string{"claude", "agents", "security"}, topic.Name) {
-			continue // made of comments: they name other programs, too
+		clitest.Fits(t, topic.Text)
+		if topic.Name == "claude" {
+			continue // made of a comment: it names other programs, too
 		}
 		for _, m := range flags.FindAllStringSubmatch(topic.Text, -1) {
 			require.True(t, isFlag(m[1]), "%s: --%s", topic.Name, m[1])
@@ -132,15 +130,8 @@ func TestBashCompletion(t *testing.T) {
 
 // What the comments of packages tell users is in the help, too.
 func TestManualWithoutACheckout(t *testing.T) {
-	written(t, "topics/claude.txt", "Claude Code: what editors may say; claude-agent-acp in comparison",
-		docPart{Dir: "../../internal/claude/backend", Heading: "Beside claude-agent-acp"},
-		docPart{Dir: "../../internal/claude/backend", Heading: "What an editor may say about a session"},
-		docPart{Dir: "../../internal/claude/backend", Heading: "Forms of MCP servers"})
-	written(t, "topics/agents.txt", "Other agents: versions that were run, and what came of it",
-		docPart{Dir: "../../adapter/proxy", Heading: "Agents that were run"},
-		docPart{Dir: "../../internal/watch", Heading: "In plain terminals"})
-	written(t, "topics/security.txt", "Security: what holds, and the test that shows it",
-		docPart{Dir: ".", Heading: "Security"})
+	written(t, "topics/claude.txt", "Coming from claude-agent-acp",
+		docPart{Dir: "../../internal/claude/backend", Heading: "Beside claude-agent-acp"})
 }
 
 // /questions shows what waits in the directory of the chat, and removes it.

@@ -30,13 +30,13 @@ type hubFlags struct {
 }
 
 func (h *hubFlags) flags(fs *flagSet) {
-	fs.FromEnv(&h.address, "hub", hubEnv, "`URL[,URL]` of an acp-bridge-hub to ask at as well; the next is used when one is gone")
+	fs.FromEnv(&h.address, "hub", hubEnv, "`URL[,URL]` of a hub to ask at as well; the next is used when one is gone")
 	h.tokenFlag(fs)
 }
 
 func (h *hubFlags) tokenFlag(fs *flagSet) {
-	fs.StringVar(&h.tokenFile, "hub-token-file", "", "`file` with its token (default: ACP_BRIDGE_HUB_TOKEN, or the token of a hub on this machine)")
-	fs.StringVar(&h.group, "group", "", "`name` of the group at the hub that the questions belong to (default: the token's first group)")
+	fs.StringVar(&h.tokenFile, "hub-token-file", "", "`file` with its token (default: $ACP_BRIDGE_HUB_TOKEN, or that of this machine's hub)")
+	fs.StringVar(&h.group, "group", "", "`name` of the questions' group at the hub (default: the token's first)")
 }
 
 // check reads the address.

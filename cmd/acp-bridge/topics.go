@@ -11,7 +11,7 @@ var topicFiles embed.FS
 
 // topics are what acp-bridge help takes besides commands, in the order of use.
 func topics() (list []cli.Topic) {
-	for _, name := range []string{"asking", "trouble", "claude", "agents", "security"} {
+	for _, name := range []string{"asking", "trouble", "claude"} {
 		text, err := topicFiles.ReadFile("topics/" + name + ".txt")
 		if err != nil {
 			panic(err) // it is not in the program

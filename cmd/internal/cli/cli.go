@@ -38,8 +38,6 @@ type Command struct {
 	Summary, About string
 	Table          []Example
 	Examples       []Example
-	// Env names the variables that it reads, see Program.Variables.
-	Env []string
 	// Words are what its first argument can be, for completion.
 	Words []string
 	// Make defines the flags and returns what runs with them. The error of that
@@ -77,9 +75,7 @@ type Program struct {
 	Exits     string
 	Version   func() string
 	// Facts are what the command version says besides, a name and a value each.
-	// VersionEnv names the variables that they depend on.
-	Facts      func() []Example
-	VersionEnv []string
+	Facts func() []Example
 }
 
 // All are the commands, with those that every program has. The one that needs no
@@ -99,7 +95,6 @@ func (p *Program) All() []Command {
 func (p *Program) versionCommand() Command {
 	return Command{
 		Name: "version", Summary: "print the version", About: "Print the version, the commit it was built from, and the folder for what is kept. --version does the same.",
-		Env:      p.VersionEnv,
 		Examples: []Example{{p.Name + " version", ""}},
 		Make: func(fs *Flags) Runner {
 			return func(_ context.Context, args []string, s Streams) error {
@@ -119,8 +114,13 @@ func (p *Program) versionCommand() Command {
 	}
 }
 
+// topics are those of the program, and one that every program has.
+func (p *Program) topics() []Topic {
+	return append(p.Topics(), Topic{"environment", "What is read from the environment\n\n" + table(p.Variables)})
+}
+
 func (p *Program) topic(name string) (text string, ok bool) {
-	for _, t := range p.Topics() {
+	for _, t := range p.topics() {
 		if t.Name == name {
 			return t.Text, true
 		}
@@ -129,7 +129,7 @@ func (p *Program) topic(name string) (text string, ok bool) {
 }
 
 func (p *Program) topicNames() (names []string) {
-	for _, t := range p.Topics() {
+	for _, t := range p.topics() {
 		names = append(names, t.Name)
 	}
 	return names

@@ -108,7 +108,7 @@ func (p *Program) complete(words []string) (kind string, list []Example) {
 	}
 	kind = wordsOnly
 	if name == "help" {
-		for _, t := range p.Topics() {
+		for _, t := range p.topics() {
 			list = append(list, Example{t.Name, t.title()})
 		}
 		return kind, append(p.summaries(), list...)

@@ -91,7 +91,7 @@ func TestManualAndCompletion(t *testing.T) {
 	require.Contains(t, p.Manual(), ".SH MORE OF IT\n.nf\ntext\n.fi\n")
 	for words, want := range map[string]string{
 		"stop --name": "words: one two", "stop --word": "words:", "stop x": "words: --name --word --help", "stop -- x": "default:",
-		"help": "words: stop completion man version start more", "": "words: stop completion man version start help --name --help",
+		"help": "words: stop completion man version start more environment", "": "words: stop completion man version start help --name --help",
 	} {
 		kind, list := p.complete(strings.Fields(words))
 		said := kind + ":"

@@ -92,32 +92,33 @@ func (p *Program) helpOf(c Command, fs *Flags) string {
 	for _, args := range c.Other {
 		usage("      ", p.synopsis(c, args, fs))
 	}
-	fmt.Fprintf(&b, "\n%s", Wrap(c.About, Width))
-	if len(c.Table) > 0 {
-		b.WriteByte('\n')
-	}
-	for _, row := range c.Table {
-		fmt.Fprintf(&b, "  %-15s %s", row.Line, strings.TrimLeft(Indent(Wrap(row.What, Width-18), strings.Repeat(" ", 18)), " "))
-	}
-	b.WriteString("\nEXAMPLES\n")
+	fmt.Fprintf(&b, "\n%s\nEXAMPLES\n", Wrap(c.About, Width))
 	for _, e := range c.Examples {
 		if e.What != "" {
 			b.WriteString(Indent(Wrap("# "+e.What, Width-2), "  "))
 		}
 		fmt.Fprintf(&b, "  %s\n", e.Line)
 	}
+	if len(c.Table) > 0 {
+		b.WriteString("\n" + table(c.Table))
+	}
 	if flags := fs.List(); len(flags) > 0 {
-		b.WriteString("\nFLAGS\n")
-		for _, f := range flags {
-			fmt.Fprintf(&b, "  %s\n%s", f.Line, Indent(Wrap(f.What, Width-6), "      "))
+		b.WriteString("\nFLAGS\n" + table(flags))
+	}
+	return b.String()
+}
+
+// table has what each line is good for beside it, or below it if it is long.
+func table(rows []Example) string {
+	const column = 26
+	var b strings.Builder
+	for _, row := range rows {
+		what := Indent(Wrap(row.What, Width-column), strings.Repeat(" ", column))
+		if line := "  " + row.Line + "  "; len(line) <= column {
+			b.WriteString(line + what[len(line):])
+		} else {
+			b.WriteString(line[:len(line)-2] + "\n" + what)
 		}
-	}
-	b.WriteString("\nENVIRONMENT\n")
-	for _, v := range p.variablesOf(c) {
-		fmt.Fprintf(&b, "  %s\n%s", v.Line, Indent(Wrap(v.What, Width-6), "      "))
-	}
-	if len(c.Env) == 0 {
-		b.WriteString("  Nothing is read from it.\n")
 	}
 	return b.String()
 }
@@ -136,14 +137,4 @@ func (p *Program) synopsis(c Command, args string, fs *Flags) string {
 		words = []string{name, args, flags}
 	}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
-}
-
-// variablesOf are what the environment can say to a command.
-func (p *Program) variablesOf(c Command) (list []Example) {
-	for _, v := range p.Variables {
-		if slices.Contains(c.Env, v.Line) {
-			list = append(list, v)
-		}
-	}
-	return list
 }

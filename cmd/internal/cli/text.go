@@ -13,14 +13,17 @@ const Width = 80
 // List are the flags with their values and defaults: how each is typed, and what
 // it does.
 func (f *Flags) List() (list []Example) {
-	f.VisitAll(func(f *flag.Flag) {
-		value, usage := flag.UnquoteUsage(f)
-		line := Dashed(f.Name)
+	f.VisitAll(func(fl *flag.Flag) {
+		value, usage := flag.UnquoteUsage(fl)
+		line := Dashed(fl.Name)
 		if value != "" {
 			line += " " + strings.ToUpper(value)
 		}
-		if f.DefValue != "" && f.DefValue != "false" && !strings.Contains(usage, "default") {
-			usage += " (default: " + strings.ToLower(f.DefValue) + ")"
+		switch variable := f.env[fl.Name]; {
+		case variable != "":
+			usage += " (default: $" + variable + ")"
+		case fl.DefValue != "" && fl.DefValue != "false" && !strings.Contains(usage, "default"):
+			usage += " (default: " + strings.ToLower(fl.DefValue) + ")"
 		}
 		list = append(list, Example{line, clean.Line(strings.ReplaceAll(usage, "\n", " "))})
 	})

@@ -60,18 +60,18 @@ func printAgents(s streams, asJSON bool) error {
 		return printJSON(s, map[string]any{"agents": rows})
 	}
 	columns := []column{11, 30, 34}
-	fmt.Fprint(s.out, row(columns, "NAME", "AGENT", "STARTED WITH"))
+	fmt.Fprint(s.Out, row(columns, "NAME", "AGENT", "STARTED WITH"))
 	for _, r := range rows {
 		note := r.Note
 		if len(r.Env) > 0 {
 			note += "; set for it: " + strings.Join(r.Env, " ")
 		}
-		fmt.Fprint(s.out, row(columns, r.Name, r.Title, strings.Join(r.Start, " ")), cli.Indent(cli.Wrap(note, cli.Width-4), "    "))
+		fmt.Fprint(s.Out, row(columns, r.Name, r.Title, strings.Join(r.Start, " ")), cli.Indent(cli.Wrap(note, cli.Width-4), "    "))
 		if r.Terminal != "" {
-			fmt.Fprint(s.out, cli.Indent(cli.Wrap("In a plain terminal, at a hub: "+r.Terminal, cli.Width-4), "    "))
+			fmt.Fprint(s.Out, cli.Indent(cli.Wrap("In a plain terminal, at a hub: "+r.Terminal, cli.Width-4), "    "))
 		}
 	}
-	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap("Start one with acp-bridge proxy -- COMMAND. It is recognised by the name of its program, or by the name it reports; "+
+	_, err := fmt.Fprintf(s.Out, "\n%s", cli.Wrap("Start one with acp-bridge proxy -- COMMAND. It is recognised by the name of its program, or by the name it reports; "+
 		"--agent NAME overrides that. An agent that is not listed gets forms, and its vendor's questions are recognised by their shape. "+
 		"Environment variables that you have set yourself are left alone. Settings for an editor: acp-bridge doctor --editor zed --agent gemini. "+
 		"What can be answered of one in a plain terminal was tried on 16 and 17 November 2026, with the version that is named.", cli.Width))

@@ -80,7 +80,7 @@ func (a *answerFlags) forCall(s streams) (func(convert.Call) (convert.Outcome, e
 	if err != nil || !given {
 		return nil, err
 	}
-	return func(c convert.Call) (convert.Outcome, error) { return a.outcome(c, data, s.err) }, nil
+	return func(c convert.Call) (convert.Outcome, error) { return a.outcome(c, data, s.Err) }, nil
 }
 
 // forCalls gives each call its part of the answers; nil means that none were
@@ -108,7 +108,7 @@ func (a *answerFlags) list(s streams) (*answerList, error) {
 	if err != nil || !given {
 		return nil, err
 	}
-	l := &answerList{flags: a, errOut: s.err}
+	l := &answerList{flags: a, errOut: s.Err}
 	if json.Unmarshal(data, &l.inTurn) == nil && l.inTurn != nil {
 		return l, nil
 	}

@@ -127,7 +127,7 @@ func printReply(a *pending.Asking, req dialect.Request, answerOnly bool, s strea
 	reply.Outcome, err = a.Wait()
 	switch why := a.Err(); {
 	case errors.Is(why, pending.ErrPending):
-		fmt.Fprint(s.err, instructions(a.File(), ""))
+		fmt.Fprint(s.Err, instructions(a.File(), ""))
 		reply.Outcome.Reason, reply.PendingFile = pendingMessage(a.File()), a.File().Path
 	case why != nil:
 		return uncorrected(why)
@@ -143,7 +143,7 @@ func printReply(a *pending.Asking, req dialect.Request, answerOnly bool, s strea
 		if answerOnly {
 			return printAnswers(reply.Outcome, s)
 		}
-		_, err := fmt.Fprintf(s.out, "%s\n", dialect.Encode(req, reply).Body)
+		_, err := fmt.Fprintf(s.Out, "%s\n", dialect.Encode(req, reply).Body)
 		return err
 	}
 	if err = a.Deliver(print); !printed {
@@ -157,7 +157,7 @@ func printReply(a *pending.Asking, req dialect.Request, answerOnly bool, s strea
 // exit code says why.
 func printAnswers(o convert.Outcome, s streams) error {
 	for _, a := range o.Answers {
-		if _, err := fmt.Fprintln(s.out, strings.Join(a.Items(), ", ")); err != nil {
+		if _, err := fmt.Fprintln(s.Out, strings.Join(a.Items(), ", ")); err != nil {
 			return err
 		}
 	}

@@ -34,6 +34,7 @@ func chatCommand(fs *flagSet) runner {
 		if o.Dir, err = absolute(o.Dir); err != nil {
 			return err
 		}
+		o.In, o.Out, o.Err = s.In, s.Out, s.Err
 		o.Answers = p.piped()
 		o.Commands = append(o.Commands, chatQuestions(o.Dir))
 		ctx, stop := endSignals(ctx)
@@ -42,11 +43,11 @@ func chatCommand(fs *flagSet) runner {
 		case p.given && o.Resume:
 			return misused("--resume needs a terminal: with -p use --continue or --session ID")
 		case p.given:
-			return printTurn(ctx, agent, s.client(o), p, s)
+			return printTurn(ctx, agent, o, p, s)
 		case p.hub.url != nil:
-			return chatAtHub(ctx, agent, s.client(o), p.hub, s)
+			return chatAtHub(ctx, agent, o, p.hub, s)
 		}
-		return chatResult(client.RunAgent(ctx, agent, s.client(o)))
+		return chatResult(client.RunAgent(ctx, agent, o))
 	}
 }
 
@@ -75,12 +76,6 @@ func chatAtHub(ctx context.Context, agent []string, o client.Options, hub hubFla
 }
 
 func clientOptions() client.Options { return client.Options{Version: version()} }
-
-// client are options with the streams of a command.
-func (s streams) client(o client.Options) client.Options {
-	o.In, o.Out, o.Err = s.in, s.out, s.err
-	return o
-}
 
 // endSignals ends the context on signals that end the process. SIGINT is the
 // client's: it cancels a turn. A reader of stdout that is gone is no reason to

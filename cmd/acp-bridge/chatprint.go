@@ -216,10 +216,10 @@ func (t *printedTurn) end(err error, s streams) error {
 	switch {
 	case errors.Is(err, pending.ErrPending):
 		if err := t.run.keep(t.session); err != nil {
-			fmt.Fprintf(s.err, "acp-bridge chat: the session could not be recorded; the same command will start a new one: %s\n", oneLine(err))
+			fmt.Fprintf(s.Err, "acp-bridge chat: the session could not be recorded; the same command will start a new one: %s\n", oneLine(err))
 		}
 		f := t.asked[len(t.asked)-1].File()
-		fmt.Fprint(s.err, instructions(f, inWords(f)))
+		fmt.Fprint(s.Err, instructions(f, inWords(f)))
 		return cli.Exit{Code: exitPending}
 	case err == nil || errors.Is(err, client.ErrCancelled):
 		t.run.forget()
@@ -228,7 +228,7 @@ func (t *printedTurn) end(err error, s streams) error {
 			problem = errors.Join(problem, a.Deliver(func() error { return nil }))
 		}
 		if problem := errors.Join(problem, t.chain.Forget(t.resumed(convert.Call{})...)); problem != nil {
-			fmt.Fprintf(s.err, "acp-bridge chat: the turn is over, but %s\n", oneLine(problem))
+			fmt.Fprintf(s.Err, "acp-bridge chat: the turn is over, but %s\n", oneLine(problem))
 		}
 	}
 	return chatResult(err)

@@ -15,7 +15,7 @@ func chatQuestions(dir string) client.Command {
 		Name: "questions", Description: "open questions in files; /questions clear removes them",
 		Run: func(args string) string {
 			var out bytes.Buffer
-			if err := showWaiting(&pending.Store{Dir: dir}, strings.Fields(args), streams{out: &out}); err != nil {
+			if err := showWaiting(&pending.Store{Dir: dir}, strings.Fields(args), streams{Out: &out}); err != nil {
 				return oneLine(err)
 			}
 			return out.String()

@@ -12,11 +12,11 @@ func checkClientCommand(fs *flagSet) runner {
 		if err := fs.ParseFlags(args, ""); err != nil {
 			return err
 		}
-		if isTerminal(s.in) {
+		if isTerminal(s.In) {
 			return misused("stdin is a terminal: configure this as an agent in your editor, or run acp-bridge chat -- acp-bridge check-client")
 		}
 		ctx, stop := endSignals(ctx)
 		defer stop()
-		return scripted.ServeCheck(ctx, s.in, s.out, scripted.CheckOptions{Version: version()})
+		return scripted.ServeCheck(ctx, s.In, s.Out, scripted.CheckOptions{Version: version()})
 	}
 }

@@ -1,24 +1,10 @@
 package main
 
 import (
-	"context"
 	"slices"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 )
-
-// runner does what a command is for, with its arguments.
-type runner func(ctx context.Context, args []string, s streams) error
-
-// does makes a command of what runs it with our streams.
-func does(define func(*flagSet) runner) func(*cli.Flags) cli.Runner {
-	return func(fs *cli.Flags) cli.Runner {
-		run := define(fs)
-		return func(ctx context.Context, args []string, s cli.Streams) error {
-			return run(ctx, args, streams{s.In, s.Out, s.Err})
-		}
-	}
-}
 
 // variables are all that the environment can say.
 var variables = []cli.Example{
@@ -56,7 +42,7 @@ func serving() cli.Command {
 			{Line: "acp-bridge --ask message", What: "for an editor that does not show the options"},
 			{Line: "acp-bridge --trace /tmp/trace -- --model opus", What: "record all messages in a file, and choose a model"},
 		},
-		Make: does(serveCommand),
+		Make: serveCommand,
 	}
 }
 
@@ -74,12 +60,12 @@ func talking() []cli.Command {
 		Name: "up", Summary: "answer Claude Code from your phone: hub, hooks and QR code",
 		About:    "Start a hub in the background, have Claude Code in any terminal ask there, too, and show a QR code that adds a phone on this network. Run it again for another code. A hub that runs already is only opened to the network.",
 		Examples: []cli.Example{{Line: "acp-bridge up"}, {Line: "acp-bridge down", What: "undo it"}},
-		Make:     does(upCommand),
+		Make:     upCommand,
 	}, {
 		Name: "down", Beside: "up", Summary: "undo acp-bridge up",
 		About:    "Undo what acp-bridge up has done, and nothing else. Questions, answers and devices are kept.",
 		Examples: []cli.Example{{Line: "acp-bridge down"}},
-		Make:     does(downCommand),
+		Make:     downCommand,
 	}, {
 		Name: "demo", Summary: "see it work: a scripted agent asks you questions",
 		About: "A scripted agent asks three questions and tells you what it received, without an account or a network.",
@@ -89,7 +75,7 @@ func talking() []cli.Command {
 			{Line: "acp-bridge demo --wire=full", What: "show the ACP messages; --wire alone shortens them"},
 			{Line: "acp-bridge chat -- acp-bridge demo --stdio", What: "the same agent behind another client"},
 		},
-		Make: does(demoCommand),
+		Make: demoCommand,
 	}, {
 		Name: "chat", Args: "-- AGENT [ARGUMENTS]", Summary: "talk to any ACP agent in the terminal",
 		About: "Start an agent that speaks ACP and talk to it; /help shows the keys. " +
@@ -101,7 +87,7 @@ func talking() []cli.Command {
 			{Line: "acp-bridge chat -p 'Set up a service' --headless -- acp-bridge", What: "in a script"},
 			{Line: "acp-bridge chat -p '@notes.md Do what it says' --continue -- acp-bridge", What: "with the contents of a file"},
 		},
-		Make: does(chatCommand),
+		Make: chatCommand,
 	}, {
 		Name: "ask", Args: "[FILE]", Other: []string{"QUESTION OPTION…"}, Summary: "ask a question, or a call's questions, and print the result",
 		About: "Ask a question with these options, or the questions of any agent's call, and print the result as the call's agent wants it. " +
@@ -112,7 +98,7 @@ func talking() []cli.Command {
 			{Line: `echo '{"question":"Go on?","options":["Yes","No"]}' | acp-bridge ask`},
 			{Line: "acp-bridge ask --answers '[2]' call.json", What: "answered in advance, with the second option"},
 		},
-		Make: does(askCommand),
+		Make: askCommand,
 	}, {
 		Name: "questions", Args: "[list]",
 		Other:   []string{"show [FILE|ID]", "answer [FILE|ID]", "clear [FILE|ID]", "history", "forget --by NAME"},
@@ -134,13 +120,13 @@ func talking() []cli.Command {
 			{Line: "history", What: "who answered what at this machine's hub, or that of --hub, and how long it took"},
 			{Line: "forget", What: "remove one person's answers and name from the history"},
 		},
-		Words: questionsActions, Make: does(questionsCommand),
+		Words: questionsActions, Make: questionsCommand,
 	}, {
 		Name: "rpc", Beside: "mcp", Summary: "answer pi's and Opal's requests on stdin and stdout",
 		About: "Read requests from stdin, one JSON object per line, ask them in the terminal, and write the responses to stdout. Without a terminal, each waits in a file (see acp-bridge questions). With --acp they are asked in the editor that started it. " +
 			"The end of stdin withdraws what is open, unless --wait is given.",
 		Examples: []cli.Example{{Line: "acp-bridge rpc", What: "started by the agent, in a terminal"}, {Line: "acp-bridge rpc --headless", What: "answered in files"}, {Line: "acp-bridge rpc --acp -- my-agent", What: "started by an editor, and asked there"}},
-		Make:     does(rpcCommand),
+		Make:     rpcCommand,
 	}, {
 		Name: "proxy", Args: "-- AGENT [ARGUMENTS]", Summary: "run any ACP agent in an editor, questions included",
 		About: "Stand between an editor and any ACP agent. Everything passes through unchanged except the agent's questions, which are asked as those of Claude Code are. " +
@@ -149,7 +135,7 @@ func talking() []cli.Command {
 			{Line: "acp-bridge proxy -- gemini --acp", What: "what the editor starts"},
 			{Line: "acp-bridge doctor --editor zed --agent gemini", What: "the editor settings for it"},
 		},
-		Make: does(proxyCommand),
+		Make: proxyCommand,
 	}, {
 		Name: "mcp", Together: "a question tool for MCP clients; answer pi and Opal", Summary: "a question tool for any MCP client, over stdio or HTTP",
 		About: "An MCP server with one tool, ask_the_user, for agents that cannot ask. It asks through the client's own forms if there are any, otherwise " +
@@ -163,13 +149,13 @@ func talking() []cli.Command {
 			{Line: `{"type": "http", "url": ADDRESS}`, What: "for those that only take HTTP, with the address that --http prints"},
 			{Line: `[mcp_servers.acp-bridge], command = "acp-bridge", args = ["mcp"]`, What: "for Codex"},
 		},
-		Make: does(mcpCommand),
+		Make: mcpCommand,
 	}, {
 		Name: "hub", Args: "[FLAGS]", Summary: "start acp-bridge-hub: answer from a browser or a phone",
 		About: "Start acp-bridge-hub, a program of its own, with the same flags (see acp-bridge-hub --help). " +
 			"Every command with --hub asks its questions there as well, and the first answer counts. Nothing waits for the hub, except with --ask hub, which asks only there.",
 		Examples: []cli.Example{{Line: "acp-bridge hub"}, {Line: "acp-bridge demo --hub http://127.0.0.1:7717", What: "something to answer"}},
-		Make:     does(hubCommand),
+		Make:     hubCommand,
 	}, {
 		Name: "hook", Args: "install [AGENT]", Other: []string{"remove [AGENT]"}, Summary: "answer any terminal agent from the hub",
 		About: "Have an agent in any of your terminals ask at a hub as well. remove undoes it; your own hooks are not touched. While the hub is down, it is as if there were no hook.",
@@ -182,7 +168,7 @@ func talking() []cli.Command {
 			{Line: "acp-bridge hook install opencode"},
 			{Line: "acp-bridge hook remove"},
 		},
-		Words: hookActions, Make: does(hookCommand),
+		Words: hookActions, Make: hookCommand,
 	}, {
 		Name: "watch", Beside: "hook", Args: "codex", Summary: "answer Codex in any terminal from a hub as well",
 		About: "Have Codex in any of your terminals ask at a hub as well, until Ctrl+C. Nothing is installed, and a hub on this machine does the same by itself.",
@@ -190,17 +176,17 @@ func talking() []cli.Command {
 			{Line: "acp-bridge watch codex", What: "with the hub on this machine"},
 			{Line: "acp-bridge watch codex --hub https://hub.example --hub-token-file token", What: "with a hub elsewhere"},
 		},
-		Words: watched, Make: does(watchCommand),
+		Words: watched, Make: watchCommand,
 	}, {
 		Name: "away", Together: "let terminals wait for the hub while you are out", Summary: "let terminals wait for the hub while you are out",
 		About: "Tell a hub that nobody is at the terminal: Claude Code's sub-agents and MCP servers, Qwen Code, Copilot CLI and Gemini CLI then wait there until somebody answers. " +
 			"Everything else can be answered in both places anyway.",
 		Examples: []cli.Example{{Line: "acp-bridge away"}, {Line: "acp-bridge back"}},
-		Make:     does(awayCommand(true)),
+		Make:     awayCommand(true),
 	}, {
 		Name: "back", Beside: "away", Summary: "you are at the terminal again",
 		About:    "End acp-bridge away. What waits goes to its terminal at once.",
 		Examples: []cli.Example{{Line: "acp-bridge back"}},
-		Make:     does(awayCommand(false)),
+		Make:     awayCommand(false),
 	}}
 }

@@ -17,13 +17,13 @@ func checking() []cli.Command {
 			{Line: "acp-bridge convert --reply replies.json call.json", What: "the result"},
 			{Line: "acp-bridge convert --from pi --to claude call.json", What: "one agent's call as Claude Code's"},
 		},
-		Make: does(convertCommand),
+		Make: convertCommand,
 	}, {
 		Name: "schema", Args: "[DIALECT]", Together: "an agent's question tool; how a call is drawn in an editor", Summary: "print an agent's question tool: name, description, schema",
 		About: "Print the question tool as an agent registers it: name, label, description and JSON schema. " +
 			"Without a dialect, print all of them, one JSON object per line.",
 		Examples: []cli.Example{{Line: "acp-bridge schema claude"}},
-		Words:    dialect.IDs(), Make: does(schemaCommand),
+		Words:    dialect.IDs(), Make: schemaCommand,
 	}, {
 		Name: "render", Beside: "schema", Args: "[FILE]", Summary: "show how a tool call is drawn in an editor",
 		About: "Read a tool use {\"name\",\"input\"} and print its title, kind, content and locations as an editor gets them.",
@@ -31,12 +31,12 @@ func checking() []cli.Command {
 			{Line: "acp-bridge render --cwd /src/app tool.json"},
 			{Line: "acp-bridge render --result out.txt tool.json", What: "and how its result is drawn"},
 		},
-		Make: does(renderCommand),
+		Make: renderCommand,
 	}, {
 		Name: "login", Beside: "doctor", Summary: "log in to Claude Code; editors run it in their terminal",
 		About:    "Hand the terminal over to Claude Code's own login.",
 		Examples: []cli.Example{{Line: "acp-bridge login", What: "with a Claude plan"}, {Line: "acp-bridge login --console", What: "with an account billed by usage"}},
-		Make:     does(loginCommand),
+		Make:     loginCommand,
 	}, {
 		Name: "doctor", Together: "check the set-up, print an editor's settings; log in", Summary: "check the set-up; print an editor's settings (--editor zed)",
 		About: "Check the whole set-up, including this machine's hub, or the one in ACP_BRIDGE_HUB, and say how to fix what is wrong. With --editor, print that editor's settings instead, with the flags given here. " +
@@ -47,7 +47,7 @@ func checking() []cli.Command {
 			{Line: "acp-bridge doctor --clients", What: "what is known about editors"},
 			{Line: "acp-bridge doctor --agents", What: "and about agents"},
 		},
-		Make: does(doctorCommand),
+		Make: doctorCommand,
 	}, {
 		Name: "check-client", Summary: "for authors of editors: check how yours asks",
 		About: "An agent for your editor to start. It asks every kind of question in turn, says in the conversation what to do, checks what comes back on the wire, " +
@@ -56,6 +56,6 @@ func checking() []cli.Command {
 			{Line: `acp-bridge check-client`, What: "what the editor starts, in place of acp-bridge"},
 			{Line: "acp-bridge chat -- acp-bridge check-client", What: "check the client in the terminal"},
 		},
-		Make: does(checkClientCommand),
+		Make: checkClientCommand,
 	}}
 }

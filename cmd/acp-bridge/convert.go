@@ -97,7 +97,7 @@ func decodeFile(file, name string, s streams) (dialect.Request, error) {
 	req, err := dialect.Decode(data, name)
 	if err != nil {
 		if result, ok := dialect.Refuse(data, name, err); ok { // the agent's own words for it
-			fmt.Fprintf(s.out, "%s\n", result.Body)
+			fmt.Fprintf(s.Out, "%s\n", result.Body)
 		}
 		return req, cli.Usage(locate(file, data, err))
 	}
@@ -125,19 +125,19 @@ func printClaudeCall(c convert.Call, s streams) error {
 		return err
 	}
 	for _, what := range lost {
-		fmt.Fprintf(s.err, "acp-bridge convert: %s\n", what)
+		fmt.Fprintf(s.Err, "acp-bridge convert: %s\n", what)
 	}
-	_, err = fmt.Fprintf(s.out, "%s\n", document)
+	_, err = fmt.Fprintf(s.Out, "%s\n", document)
 	return err
 }
 
 // printJSON prints a line for programs, and indents it for people.
 func printJSON(s streams, v any) error {
 	text := string(clean.JSON(v)) + "\n"
-	if isTerminal(s.out) {
+	if isTerminal(s.Out) {
 		text = indented([]byte(text))
 	}
-	_, err := io.WriteString(s.out, text)
+	_, err := io.WriteString(s.Out, text)
 	return err
 }
 
@@ -159,7 +159,7 @@ func convertReplies(ctx context.Context, req dialect.Request, o convertOptions, 
 	if err := client.check(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s\n", dialect.Encode(req, dialect.Reply{Outcome: outcome}).Body)
+	_, err = fmt.Fprintf(s.Out, "%s\n", dialect.Encode(req, dialect.Reply{Outcome: outcome}).Body)
 	return err
 }
 

@@ -49,12 +49,12 @@ func (o *demoOptions) run(ctx context.Context, s streams) error {
 	ctx, stop := endSignals(ctx)
 	defer stop()
 	if o.stdio {
-		if isTerminal(s.in) {
+		if isTerminal(s.In) {
 			return misused("stdin is a terminal: --stdio is for an editor, or acp-bridge chat -- acp-bridge demo --stdio")
 		}
 		open := new(desk.Desk)
 		defer o.hub.link(open, "acp-bridge demo", hubLogger("demo", s))()
-		return scripted.ServeDemo(ctx, s.in, s.out, scripted.DemoOptions{Version: version(), Desk: open})
+		return scripted.ServeDemo(ctx, s.In, s.Out, scripted.DemoOptions{Version: version(), Desk: open})
 	}
 	if err := o.answered(s); err != nil {
 		return err
@@ -62,8 +62,8 @@ func (o *demoOptions) run(ctx context.Context, s streams) error {
 	if err := playDemo(ctx, *o, s); err != nil {
 		return chatResult(err)
 	}
-	if isTerminal(s.err) {
-		_, _ = io.WriteString(s.err, demoNext)
+	if isTerminal(s.Err) {
+		_, _ = io.WriteString(s.Err, demoNext)
 	}
 	return nil
 }
@@ -81,12 +81,12 @@ func (o *demoOptions) answered(s streams) error {
 		return err
 	}
 	if !given {
-		if !o.client.Plain && !isTerminal(s.in) {
+		if !o.client.Plain && !isTerminal(s.In) {
 			return misused(`there is no terminal to ask on; without one use --answers '["PostgreSQL",["Auth","Logs"],"order-processor"]', --plain to answer line by line, or --stdio`)
 		}
 		return nil
 	}
-	outcome, err := o.answers.outcome(scripted.DemoCall(), data, s.err)
+	outcome, err := o.answers.outcome(scripted.DemoCall(), data, s.Err)
 	if err != nil {
 		return err
 	}
@@ -96,14 +96,15 @@ func (o *demoOptions) answered(s streams) error {
 
 // playDemo joins the agent and the client in this process.
 func playDemo(ctx context.Context, demoed demoOptions, s streams) error {
-	o := s.client(demoed.client)
+	o := demoed.client
+	o.In, o.Out, o.Err = s.In, s.Out, s.Err
 	var err error
 	if o.Dir, err = absolute(o.Dir); err != nil {
 		return err
 	}
 	if demoed.hub.url != nil { // on this side, so that the client knows who has answered
 		if o.Resolver == nil {
-			fmt.Fprintf(s.err, "You can answer here or at %s; the first answer counts.\n\n", demoed.hub.url)
+			fmt.Fprintf(s.Err, "You can answer here or at %s; the first answer counts.\n\n", demoed.hub.url)
 		}
 		o.Desk = new(desk.Desk)
 		defer demoed.hub.link(o.Desk, "acp-bridge demo", hubLogger("demo", s))()

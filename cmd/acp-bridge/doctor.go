@@ -272,9 +272,9 @@ func printFindings(s streams, findings []finding, asJSON bool) error {
 		if f.Do != "" {
 			text += cli.Indent(cli.Wrap("fix: "+f.Do, cli.Width-len(lead)), lead)
 		}
-		fmt.Fprintf(s.out, "%-5s  %-*s  %s", mark, widest, f.What, text[len(lead):])
+		fmt.Fprintf(s.Out, "%-5s  %-*s  %s", mark, widest, f.What, text[len(lead):])
 	}
-	_, err := fmt.Fprintf(s.out, "\nSettings for your editor: acp-bridge doctor --editor NAME\n%s",
+	_, err := fmt.Fprintf(s.Out, "\nSettings for your editor: acp-bridge doctor --editor NAME\n%s",
 		cli.Indent(cli.Wrap("NAME is one of "+strings.Join(editorNames(), ", "), cli.Width-2), "  "))
 	return err
 }
@@ -320,9 +320,9 @@ func printClients(s streams, asJSON bool) error {
 		return printJSON(s, map[string]any{"clients": rows, "editors": scripted.Editors()})
 	}
 	printSeen(s)
-	fmt.Fprintln(s.out, "\nWhat acp-bridge knows about editors, by name:")
+	fmt.Fprintln(s.Out, "\nWhat acp-bridge knows about editors, by name:")
 	columns := []column{20, 18, 7, 8, 11}
-	fmt.Fprint(s.out, row(columns, "EDITOR", "clientInfo.name", "FIRST", "TITLE", "GUARD"))
+	fmt.Fprint(s.Out, row(columns, "EDITOR", "clientInfo.name", "FIRST", "TITLE", "GUARD"))
 	for _, r := range rows {
 		name, guard := cmp.Or(r.Name, "-"), "-"
 		switch {
@@ -331,9 +331,9 @@ func printClients(s streams, asJSON bool) error {
 		case r.Name == "":
 			guard = "by the flag"
 		}
-		fmt.Fprint(s.out, row(columns, r.Editor, name, r.First, r.Title, guard), cli.Indent(cli.Wrap(r.Note+" ("+r.From+")", cli.Width-4), "    "))
+		fmt.Fprint(s.Out, row(columns, r.Editor, name, r.First, r.Title, guard), cli.Indent(cli.Wrap(r.Note+" ("+r.From+")", cli.Width-4), "    "))
 	}
-	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap(fmt.Sprintf("FIRST is the way that is tried first; auto means %s if the editor has forms, otherwise %s. "+
+	_, err := fmt.Fprintf(s.Out, "\n%s", cli.Wrap(fmt.Sprintf("FIRST is the way that is tried first; auto means %s if the editor has forms, otherwise %s. "+
 		"Editors that are not listed are asked that way, too, and trusted. Of those that report no name, only avante and goose are recognised, by their prompts. "+
 		"If another one answers by itself, start acp-bridge with --guard-auto-answers; if it shows no options, with --ask %s.",
 		adapter.Form, adapter.Permission, adapter.Conversation), cli.Width))
@@ -343,7 +343,7 @@ func printClients(s streams, asJSON bool) error {
 // printSeen prints how questions look in each editor.
 func printSeen(s streams) {
 	columns := []column{20, 17, 10, 12, 13}
-	fmt.Fprint(s.out, row(columns, "EDITOR", "QUESTIONS COME AS", "SEVERAL", "OWN WORDS", "DISMISS"))
+	fmt.Fprint(s.Out, row(columns, "EDITOR", "QUESTIONS COME AS", "SEVERAL", "OWN WORDS", "DISMISS"))
 	var notes []string
 	for _, e := range scripted.Editors() {
 		name := e.Editor
@@ -351,9 +351,9 @@ func printSeen(s streams) {
 			notes = append(notes, e.Editor+": "+e.Note+".")
 			name += " (" + strconv.Itoa(len(notes)) + ")"
 		}
-		fmt.Fprint(s.out, row(columns, name, e.Asked, e.Several, e.Own, e.Dismiss))
+		fmt.Fprint(s.Out, row(columns, name, e.Asked, e.Several, e.Own, e.Dismiss))
 	}
 	for i, n := range notes {
-		fmt.Fprint(s.out, cli.Wrap("("+strconv.Itoa(i+1)+") "+n, cli.Width))
+		fmt.Fprint(s.Out, cli.Wrap("("+strconv.Itoa(i+1)+") "+n, cli.Width))
 	}
 }

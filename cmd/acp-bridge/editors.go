@@ -142,9 +142,9 @@ func printEditor(s streams, name, agent, command string, flags []string, asJSON 
 	if asJSON {
 		return printJSON(s, map[string]string{"editor": e.name, "title": e.title, "where": e.where, "settings": e.with(command, flags...), "note": e.note})
 	}
-	fmt.Fprintf(s.out, "%s: put this into %s\n\n%s\n", e.title, e.where, e.with(command, flags...))
+	fmt.Fprintf(s.Out, "%s: put this into %s\n\n%s\n", e.title, e.where, e.with(command, flags...))
 	if e.note != "" {
-		fmt.Fprintf(s.out, "\n%s\n", e.note)
+		fmt.Fprintf(s.Out, "\n%s\n", e.note)
 	}
 	return nil
 }

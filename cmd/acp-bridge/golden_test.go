@@ -185,7 +185,7 @@ func (g *golden) translate(t *testing.T) {
 func (g *golden) ask(t *testing.T) {
 	flags, call := g.flags(), g.section(t, "call.json")
 	opts := parseGoldenFlags(t, flags)
-	req, err := readCall(opts, streams{in: bytes.NewReader(call)})
+	req, err := readCall(opts, streams{In: bytes.NewReader(call)})
 	require.NoError(t, err)
 	replies, err := readReplies("", g.section(t, "client.json"), opts.to == "form")
 	require.NoError(t, err)

@@ -109,7 +109,7 @@ func runHook(ctx context.Context, s streams) error {
 	if os.Getenv(hookedEnv) != "" {
 		return nil
 	}
-	data, err := io.ReadAll(io.LimitReader(s.in, maxHookEvent))
+	data, err := io.ReadAll(io.LimitReader(s.In, maxHookEvent))
 	if err != nil {
 		return nil
 	}
@@ -146,7 +146,7 @@ func runHook(ctx context.Context, s streams) error {
 		h.takeBack()
 	}
 	if err == nil && clean.ValidJSON(reply) && gjson.GetBytes(reply, "hookSpecificOutput").Exists() {
-		_, _ = s.out.Write(reply)
+		_, _ = s.Out.Write(reply)
 	}
 	return nil
 }
@@ -412,7 +412,7 @@ func awayCommand(away bool) func(*flagSet) runner {
 			if away {
 				said = "Away: questions of sub-agents and MCP servers, and of Qwen, Copilot and Gemini, wait at the hub, not in the terminal. acp-bridge back ends this.\n"
 			}
-			_, err := io.WriteString(s.out, said)
+			_, err := io.WriteString(s.Out, said)
 			return err
 		}
 	}

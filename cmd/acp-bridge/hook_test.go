@@ -58,7 +58,7 @@ func called(t *testing.T, calls *atomic.Int32, n int, why string) {
 func hooked(t *testing.T, event string) string {
 	t.Helper()
 	var out, errs strings.Builder
-	require.NoError(t, runHook(t.Context(), streams{in: strings.NewReader(event), out: &out, err: &errs}))
+	require.NoError(t, runHook(t.Context(), streams{In: strings.NewReader(event), Out: &out, Err: &errs}))
 	require.Empty(t, errs.String())
 	return out.String()
 }
@@ -117,7 +117,7 @@ func TestBeforeAtAHubThatHangs(t *testing.T) {
 	for range 3 {
 		var out strings.Builder
 		event := `{"hookName":"permissionRequest","sessionId":"14151a5a","cwd":"/w","toolName":"bash","toolInput":{"command":"make"}}`
-		require.NoError(t, runAgentHook(t.Context(), copilot, streams{in: strings.NewReader(event), out: &out, err: &out}))
+		require.NoError(t, runAgentHook(t.Context(), copilot, streams{In: strings.NewReader(event), Out: &out, Err: &out}))
 		require.Empty(t, out.String())
 	}
 	called(t, calls, 1, "then it is left alone")
@@ -280,7 +280,7 @@ func TestAgentsTellThatTheyWait(t *testing.T) {
 		a, _ := findHookAgent(name)
 		run := func(event string) {
 			var out strings.Builder
-			require.NoError(t, runAgentHook(t.Context(), a, streams{in: strings.NewReader(event), out: &out, err: &out}))
+			require.NoError(t, runAgentHook(t.Context(), a, streams{In: strings.NewReader(event), Out: &out, Err: &out}))
 			require.Empty(t, out.String())
 		}
 		for event, want := range events {

@@ -135,7 +135,7 @@ func (o *hookOptions) installAgent(ctx context.Context, a hookAgent, s streams) 
 		return misused("--settings is for Claude Code: %s has a file of its own", a.title)
 	}
 	if o.print {
-		_, err := fmt.Fprint(s.out, a.part.text(o.own))
+		_, err := fmt.Fprint(s.Out, a.part.text(o.own))
 		return err
 	}
 	put, name, err := a.part.put(o.own)
@@ -166,7 +166,7 @@ func (o *hookOptions) installAgent(ctx context.Context, a hookAgent, s streams) 
 	if a.notice {
 		when = "Whoever is notified by " + clean.Line(o.hub.address) + " learns that it waits. It takes answers in its terminal alone."
 	}
-	_, err = fmt.Fprintf(s.out, "%s tells acp-bridge what it asks: %s\n%s It holds for sessions that are started from now on.\n"+
+	_, err = fmt.Fprintf(s.Out, "%s tells acp-bridge what it asks: %s\n%s It holds for sessions that are started from now on.\n"+
 		"acp-bridge hook remove %s takes it away, acp-bridge doctor says whether it works.\n", a.title, name, when, a.name)
 	return err
 }
@@ -234,14 +234,14 @@ func (o *hookOptions) removeAgent(ctx context.Context, a hookAgent, s streams) e
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s asks in its terminal alone again.\n", a.title)
+	_, err = fmt.Fprintf(s.Out, "%s asks in its terminal alone again.\n", a.title)
 	return err
 }
 
 // forgetWatch removes the device and the file that names it.
 func (o *hookOptions) forgetWatch(ctx context.Context, state watchState, s streams) error {
 	if err := o.forgetDevice(ctx, state.hookState); err != nil {
-		fmt.Fprintf(s.err, "The device %s is still known at the hub: %s\n", clean.Line(state.Device), cli.OneLine(err))
+		fmt.Fprintf(s.Err, "The device %s is still known at the hub: %s\n", clean.Line(state.Device), cli.OneLine(err))
 	}
 	return removeState(watchStateName)
 }
@@ -284,7 +284,7 @@ func runPlugin(ctx context.Context, s streams, a hookAgent, state watchState) er
 	}
 	w := watch.Start(o)
 	defer w.Close()
-	return opencode.Run(ctx, s.in, s.out, w, a.title)
+	return opencode.Run(ctx, s.In, s.Out, w, a.title)
 }
 
 // behindEnv is set for the process that runBefore leaves behind.
@@ -300,7 +300,7 @@ func runBefore(ctx context.Context, s streams, a hookAgent, state watchState) er
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	data, err := io.ReadAll(io.LimitReader(s.in, maxHookEvent))
+	data, err := io.ReadAll(io.LimitReader(s.In, maxHookEvent))
 	if err != nil {
 		return err
 	}
@@ -315,7 +315,7 @@ func runBefore(ctx context.Context, s streams, a hookAgent, state watchState) er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go endWithParent(ctx, cancel)
-	return askBehind(ctx, a.name, data, s.out)
+	return askBehind(ctx, a.name, data, s.Out)
 }
 
 // askBehind starts the process that asks, and prints the line that it says. That process
@@ -360,7 +360,7 @@ func askBehind(ctx context.Context, name string, event []byte, out io.Writer) er
 
 // runBehind asks at the hub, says what the hook prints, and sees what becomes of it.
 func runBehind(ctx context.Context, s streams, a hookAgent, state watchState) error {
-	in := bufio.NewReader(io.LimitReader(s.in, maxHookEvent+1))
+	in := bufio.NewReader(io.LimitReader(s.In, maxHookEvent+1))
 	event, err := in.ReadBytes('\n')
 	if err != nil {
 		return err
@@ -381,7 +381,7 @@ func runBehind(ctx context.Context, s streams, a hookAgent, state watchState) er
 	}()
 	w := watch.Start(o)
 	defer w.Close()
-	asking.Hold(ctx, w, state.away, s.out)
+	asking.Hold(ctx, w, state.away, s.Out)
 	return nil
 }
 

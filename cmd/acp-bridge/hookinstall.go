@@ -85,7 +85,7 @@ func ours(command string, args []string) bool {
 
 func (o *hookOptions) install(ctx context.Context, s streams) error {
 	if o.print {
-		_, err := io.WriteString(s.out, o.inClaude("").text(o.own))
+		_, err := io.WriteString(s.Out, o.inClaude("").text(o.own))
 		return err
 	}
 	o.hub.atLocalHub()
@@ -129,7 +129,7 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 	if err := put(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "Claude Code's hooks are installed %s.\nClaude sessions that you start from now on also ask at %s; the first answer counts.\nacp-bridge hook remove undoes this, acp-bridge doctor checks that it works.\n", where, clean.Line(o.hub.address))
+	_, err = fmt.Fprintf(s.Out, "Claude Code's hooks are installed %s.\nClaude sessions that you start from now on also ask at %s; the first answer counts.\nacp-bridge hook remove undoes this, acp-bridge doctor checks that it works.\n", where, clean.Line(o.hub.address))
 	return err
 }
 
@@ -276,7 +276,7 @@ func (o *hookOptions) remove(ctx context.Context, s streams) error {
 		return err
 	}
 	if err := o.takeOut(ctx, state); errors.Is(err, claude.ErrNotFound) { // nobody else can take its plugin out
-		fmt.Fprintf(s.err, "Claude Code is not found, so its plugin stays, and does nothing. claude plugin uninstall %s removes it.\n", pluginID)
+		fmt.Fprintf(s.Err, "Claude Code is not found, so its plugin stays, and does nothing. claude plugin uninstall %s removes it.\n", pluginID)
 	} else if err != nil {
 		return err
 	}
@@ -285,9 +285,9 @@ func (o *hookOptions) remove(ctx context.Context, s streams) error {
 		return err
 	}
 	if err != nil {
-		fmt.Fprintf(s.err, "The hub still has the device %s: %s\n", clean.Line(state.Device), cli.OneLine(err))
+		fmt.Fprintf(s.Err, "The hub still has the device %s: %s\n", clean.Line(state.Device), cli.OneLine(err))
 	}
-	_, err = fmt.Fprintln(s.out, "Claude Code's hooks are removed.")
+	_, err = fmt.Fprintln(s.Out, "Claude Code's hooks are removed.")
 	return err
 }
 

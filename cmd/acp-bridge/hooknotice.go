@@ -17,7 +17,7 @@ import (
 // runNotice tells the hub that an agent waits in its terminal. That is all that a hook of
 // such an agent can do: it takes no answer.
 func runNotice(ctx context.Context, s streams, a hookAgent, state watchState) error {
-	data, err := io.ReadAll(io.LimitReader(s.in, maxHookEvent))
+	data, err := io.ReadAll(io.LimitReader(s.In, maxHookEvent))
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func runHub(ctx context.Context, args []string, s streams) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
 	err = runForeground(cmd)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

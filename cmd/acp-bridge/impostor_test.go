@@ -103,7 +103,7 @@ func TestWhoeverListensGetsNoToken(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error)
 				var out output
-				go func() { ended <- runHook(ctx, streams{in: strings.NewReader(events.in), out: &out, err: &out}) }()
+				go func() { ended <- runHook(ctx, streams{In: strings.NewReader(events.in), Out: &out, Err: &out}) }()
 				<-told
 				cancel() // it waits for the hub
 				require.NoError(t, <-ended)
@@ -113,7 +113,7 @@ func TestWhoeverListensGetsNoToken(t *testing.T) {
 			a, ok := findHookAgent(events.agent)
 			require.True(t, ok)
 			var out output
-			require.NoError(t, runAgentHook(t.Context(), a, streams{in: strings.NewReader(events.in), out: &out, err: &out}))
+			require.NoError(t, runAgentHook(t.Context(), a, streams{In: strings.NewReader(events.in), Out: &out, Err: &out}))
 			require.Empty(t, out.String())
 		})
 	}

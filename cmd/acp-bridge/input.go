@@ -21,10 +21,10 @@ const maxInput = 64 << 20
 // readInput reads a file, or stdin when the name is empty or "-". A person at the
 // terminal is told that it waits for what.
 func readInput(name, what string, s streams) ([]byte, error) {
-	r := s.in
+	r := s.In
 	if fromStdin(name) {
-		if isTerminal(s.in) {
-			fmt.Fprintf(s.err, "Type or paste %s, then Ctrl+D.\n", what)
+		if isTerminal(s.In) {
+			fmt.Fprintf(s.Err, "Type or paste %s, then Ctrl+D.\n", what)
 		}
 	} else {
 		f, err := os.Open(name)

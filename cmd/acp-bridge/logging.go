@@ -45,14 +45,14 @@ func (l *logOptions) open(s streams) (log *slog.Logger, trace traceFunc, closeAl
 			f.Close()
 		}
 	}
-	out := s.err
+	out := s.Err
 	if l.file != "" {
 		f, err := openPrivate(l.file)
 		if err != nil {
 			return nil, nil, nil, cli.Usage(err)
 		}
 		files = append(files, f)
-		out = &logFile{w: f, err: s.err}
+		out = &logFile{w: f, err: s.Err}
 	}
 	hide := redact.Find(os.Environ())
 	out = &redact.Writer{W: out, Secrets: hide}

@@ -24,7 +24,7 @@ func TestLogAndTraceHideSecrets(t *testing.T) {
 	t.Setenv("A_TOKEN", "environment-secret")
 	dir := t.TempDir()
 	l := logOptions{level: slog.LevelDebug, file: filepath.Join(dir, "log"), trace: filepath.Join(dir, "trace")}
-	log, trace, closeAll, err := l.open(streams{err: io.Discard})
+	log, trace, closeAll, err := l.open(streams{Err: io.Discard})
 	require.NoError(t, err)
 	trace("editor", ndjson.In, []byte(`{"method":"session/new","params":{"mcpServers":[{"name":"m","type":"http","url":"https://x","headers":[{"name":"X","value":"editor-secret"}]}]}}`))
 	trace("a session", ndjson.Out, []byte(`{"text":"it says editor-secret and environment-secret"}`))

@@ -50,7 +50,7 @@ func cutLogin(args []string) (own, flags []string, ok bool) {
 
 func loginAsServed(ctx context.Context, args, flags []string, s streams) error {
 	var o serveOptions
-	fs := program().Flags("serve", s.out)
+	fs := program().Flags("serve", s.Out)
 	o.flags(fs)
 	if err := o.parse(fs, args); err != nil {
 		return err
@@ -58,7 +58,7 @@ func loginAsServed(ctx context.Context, args, flags []string, s streams) error {
 	if o.agent.Claude != "" {
 		flags = slices.Concat([]string{"--claude", o.agent.Claude}, flags)
 	}
-	return loginCommand(program().Flags("login", s.out))(ctx, flags, s)
+	return loginCommand(program().Flags("login", s.Out))(ctx, flags, s)
 }
 
 // loginCommand hands the terminal over to Claude Code's own login.
@@ -107,7 +107,7 @@ func handOver(ctx context.Context, path string, args []string, s streams) error 
 	defer stop()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = proc.Environ(nil)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {

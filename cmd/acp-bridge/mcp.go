@@ -43,7 +43,7 @@ func mcpCommand(fs *flagSet) runner {
 			return misused("--limit must be greater than zero, got %s", o.limit)
 		}
 		if o.relay {
-			return proxy.RelayTool(ctx, s.in, s.out, os.Getenv(proxy.ToolAddress))
+			return proxy.RelayTool(ctx, s.In, s.Out, os.Getenv(proxy.ToolAddress))
 		}
 		if err := o.hub.check(rung(o.ask)); err != nil {
 			return err
@@ -56,7 +56,7 @@ func mcpCommand(fs *flagSet) runner {
 }
 
 func (o *mcpOptions) run(ctx context.Context, s streams) error {
-	log := slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: o.level}))
+	log := slog.New(slog.NewTextHandler(s.Err, &slog.HandlerOptions{Level: o.level}))
 	p := chainOf("mcp", o.dir, s)
 	p.Store.Report, p.Say = func(err error) { log.Warn(oneLine(err)) }, func(text string) { log.Info(text) }
 	p.Hub = o.hub.options(hubLogger("mcp", s))
@@ -72,7 +72,7 @@ func (o *mcpOptions) run(ctx context.Context, s streams) error {
 	if o.addr != "" {
 		return serveHTTP(ctx, o.addr, server.Handler(), s)
 	}
-	return server.Serve(ctx, s.in, s.out)
+	return server.Serve(ctx, s.In, s.Out)
 }
 
 // serveHTTP serves on a loopback address until ctx ends.
@@ -85,7 +85,7 @@ func serveHTTP(ctx context.Context, addr string, h http.Handler, s streams) erro
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.err, "acp-bridge mcp: listening on http://%s/\n", l.Addr())
+	fmt.Fprintf(s.Err, "acp-bridge mcp: listening on http://%s/\n", l.Addr())
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()

@@ -19,7 +19,7 @@ func TestLogToAPipe(t *testing.T) {
 	for _, l := range []logOptions{{file: name}, {trace: name}} {
 		done := make(chan error, 1)
 		go func() {
-			_, _, _, err := l.open(streams{err: &bytes.Buffer{}})
+			_, _, _, err := l.open(streams{Err: &bytes.Buffer{}})
 			done <- err
 		}()
 		select {

@@ -79,7 +79,7 @@ func proxyCommand(fs *flagSet) runner {
 		if err := o.parse(fs, args); err != nil {
 			return err
 		}
-		if isTerminal(s.in) {
+		if isTerminal(s.In) {
 			return misused("stdin is a terminal, and this is for an editor to start; to talk to an agent in a terminal, run acp-bridge chat -- acp-bridge proxy -- AGENT")
 		}
 		return o.serve(ctx, s, func(ctx context.Context, log *slog.Logger, trace traceFunc) error {
@@ -90,7 +90,7 @@ func proxyCommand(fs *flagSet) runner {
 }
 
 func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, hub hubFlags, s streams) error {
-	o.Version, c.Stderr = version(), s.err
+	o.Version, c.Stderr = version(), s.Err
 	if program, err := os.Executable(); err == nil {
 		o.Relay = []string{program, "mcp", "--relay"}
 	}
@@ -103,7 +103,7 @@ func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, hub hubFl
 		defer hub.link(o.Desk, name, o.Logger)()
 	}
 	if len(c.Args) == 0 {
-		return proxy.Chain(ctx, s.in, s.out, o)
+		return proxy.Chain(ctx, s.In, s.Out, o)
 	}
-	return proxy.Serve(ctx, s.in, s.out, c, o)
+	return proxy.Serve(ctx, s.In, s.Out, c, o)
 }

@@ -130,7 +130,7 @@ func (o questionsOptions) run(ctx context.Context, at place, s streams) error {
 	case o.json:
 		return printJSON(s, q.shown())
 	}
-	return q.show(s.out)
+	return q.show(s.Out)
 }
 
 func (o questionsOptions) list(ctx context.Context, at place, s streams) error {
@@ -146,14 +146,14 @@ func (o questionsOptions) list(ctx context.Context, at place, s streams) error {
 		return printJSON(s, list)
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(s.out, "No open questions.")
+		_, err := fmt.Fprintln(s.Out, "No open questions.")
 		return err
 	}
 	for _, q := range all {
 		what, asks := q.line()
-		fmt.Fprintln(s.out, what)
+		fmt.Fprintln(s.Out, what)
 		for _, sub := range asks {
-			fmt.Fprintf(s.out, "    %s\n", clean.Truncate(clean.Line(sub.Text), 74))
+			fmt.Fprintf(s.Out, "    %s\n", clean.Truncate(clean.Line(sub.Text), 74))
 		}
 	}
 	return nil
@@ -322,7 +322,7 @@ func (f fileQuestion) answer(ctx context.Context, o questionsOptions, s streams)
 	if err != nil {
 		return fmt.Errorf("%s: %w", not, err)
 	}
-	_, err = fmt.Fprintf(s.out, "%s: %s. A command still waiting for it continues by itself; if it has exited, run it again.\n", did, clean.Line(f.Path))
+	_, err = fmt.Fprintf(s.Out, "%s: %s. A command still waiting for it continues by itself; if it has exited, run it again.\n", did, clean.Line(f.Path))
 	return err
 }
 
@@ -335,7 +335,7 @@ func (o *questionsOptions) get(ctx context.Context, c, drawn convert.Call, on te
 		return nil, err
 	}
 	if given {
-		outcome, err := o.answers.outcome(c, data, s.err)
+		outcome, err := o.answers.outcome(c, data, s.Err)
 		if err == nil {
 			err = outcome.Err()
 		}
@@ -347,7 +347,7 @@ func (o *questionsOptions) get(ctx context.Context, c, drawn convert.Call, on te
 	case errors.Is(err, terminal.ErrNoTerminal):
 		return nil, usagef("there is no terminal to ask on; use --answers, or write them into the file if there is one")
 	case outcome.Status == convert.Cancelled || outcome.Status == convert.Declined:
-		fmt.Fprintln(s.err, "acp-bridge questions: not answered, still open; --answers '[\"cancel\"]' dismisses it")
+		fmt.Fprintln(s.Err, "acp-bridge questions: not answered, still open; --answers '[\"cancel\"]' dismisses it")
 		return nil, cli.Exit{Code: exitCancelled}
 	case err != nil:
 		return nil, err
@@ -359,6 +359,6 @@ func (f fileQuestion) clear(_ context.Context, s streams) error {
 	if err := f.store.Remove(f.File); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, "Removed: %s\n", clean.Line(f.Path))
+	_, err := fmt.Fprintf(s.Out, "Removed: %s\n", clean.Line(f.Path))
 	return err
 }

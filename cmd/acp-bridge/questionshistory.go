@@ -56,7 +56,7 @@ func (o questionsOptions) atRecord(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	out := table{w: s.out}
+	out := table{w: s.Out}
 	for {
 		var page struct {
 			History []json.RawMessage
@@ -76,7 +76,7 @@ func (o questionsOptions) atRecord(ctx context.Context, s streams) error {
 		query.Set("after", page.Next)
 	}
 	if !o.json && !out.begun {
-		_, err = fmt.Fprintln(s.out, "Nothing found.")
+		_, err = fmt.Fprintln(s.Out, "Nothing found.")
 	}
 	return err
 }
@@ -209,9 +209,9 @@ func (o questionsOptions) forget(ctx context.Context, s streams) error {
 	if o.json {
 		return printJSON(s, done)
 	}
-	fmt.Fprintf(s.out, "Forgotten: %s of %s\n", lineask.Counted(done.Forgotten, "answer", "answers"), clean.Line(o.record.by))
+	fmt.Fprintf(s.Out, "Forgotten: %s of %s\n", lineask.Counted(done.Forgotten, "answer", "answers"), clean.Line(o.record.by))
 	if done.Left > 0 {
-		fmt.Fprintf(s.out, "Kept: %s still on the way to an agent; run this again later.\n", lineask.Counted(done.Left, "answer", "answers"))
+		fmt.Fprintf(s.Out, "Kept: %s still on the way to an agent; run this again later.\n", lineask.Counted(done.Left, "answer", "answers"))
 	}
 	return nil
 }

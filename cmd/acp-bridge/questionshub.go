@@ -186,7 +186,7 @@ func (q *hubQuestion) clear(ctx context.Context, s streams) error {
 	if err := q.hub.call(ctx, http.MethodPost, q.path("cancel"), nil, nil); err != nil {
 		return fmt.Errorf("%s: not dismissed: %w", clean.Line(q.Question), err)
 	}
-	_, err := fmt.Fprintf(s.out, "Dismissed: %s\n", clean.Line(q.Question))
+	_, err := fmt.Fprintf(s.Out, "Dismissed: %s\n", clean.Line(q.Question))
 	return err
 }
 
@@ -210,7 +210,7 @@ func (q *hubQuestion) answer(ctx context.Context, o questionsOptions, s streams)
 	if err := q.hub.call(ctx, http.MethodPost, q.path("respond"), map[string]any{"answers": answers}, nil); err != nil {
 		return fmt.Errorf("not answered, and what was chosen does not count: %w", err)
 	}
-	_, err = fmt.Fprintf(s.out, "Answered: %s\n", clean.Line(q.Question))
+	_, err = fmt.Fprintf(s.Out, "Answered: %s\n", clean.Line(q.Question))
 	return err
 }
 

@@ -58,7 +58,7 @@ func rpcCommand(fs *flagSet) runner {
 }
 
 func (o *rpcOptions) run(ctx context.Context, s streams) (err error) {
-	s.err = &lines{w: s.err} // requests are answered side by side
+	s.Err = &lines{w: s.Err} // requests are answered side by side
 	p := chainOf("rpc", "", s)
 	if p.Given, err = o.answers.forCalls(s); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (o *rpcOptions) run(ctx context.Context, s streams) (err error) {
 	screen := new(screen)
 	switch {
 	case o.headless || p.Given != nil:
-	case isTerminal(s.in):
+	case isTerminal(s.In):
 		return misused("stdin is a terminal: requests must come through a pipe, so that the terminal is free for the answers")
 	default: // decided once for all requests
 		if screen.tty, err = openTerminal(s); err == nil {
@@ -89,7 +89,7 @@ func (o *rpcOptions) run(ctx context.Context, s streams) (err error) {
 	chain := pending.New(p)
 	defer chain.Close()
 	server := &pipe.Server{Resolver: chain, Dialect: o.only, Wait: o.wait, Report: p.Say}
-	return server.Serve(ctx, s.in, s.out)
+	return server.Serve(ctx, s.In, s.Out)
 }
 
 // screen is the terminal on which all requests are asked, until it hangs up.

@@ -47,14 +47,14 @@ func (a *acpFlags) check(fs *flagSet) error {
 
 // serve speaks ACP on stdin and stdout.
 func (a *acpFlags) serve(ctx context.Context, dialect string, s streams) error {
-	if isTerminal(s.in) {
+	if isTerminal(s.In) {
 		return usagef("stdin is a terminal, and this is for an editor to start; to try it in a terminal, run acp-bridge chat -- acp-bridge rpc --acp -- COMMAND")
 	}
 	if err := a.editorFlags.check(); err != nil {
 		return err
 	}
 	return a.editorFlags.serve(ctx, s, func(ctx context.Context, log *slog.Logger, trace traceFunc) (err error) {
-		o := pipeagent.Options{First: rung(a.ask), Command: a.command, Dialect: dialect, Guard: a.guard, Desk: new(desk.Desk), Version: version(), Stderr: s.err, Logger: log}
+		o := pipeagent.Options{First: rung(a.ask), Command: a.command, Dialect: dialect, Guard: a.guard, Desk: new(desk.Desk), Version: version(), Stderr: s.Err, Logger: log}
 		o.Trace = func(dir ndjson.Direction, text []byte) { trace("editor", dir, text) }
 		defer a.hub.link(o.Desk, "acp-bridge rpc", log)()
 		if a.socket != "" {
@@ -62,7 +62,7 @@ func (a *acpFlags) serve(ctx context.Context, dialect string, s streams) error {
 				return cli.Usage(err)
 			}
 		}
-		return pipeagent.Serve(ctx, s.in, s.out, o)
+		return pipeagent.Serve(ctx, s.In, s.Out, o)
 	})
 }
 

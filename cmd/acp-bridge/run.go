@@ -17,13 +17,11 @@ const (
 	exitPending   = 4 // the questions wait in a file
 )
 
-// streams are what a subcommand reads and writes.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-type flagSet = cli.Flags
+type (
+	flagSet = cli.Flags
+	runner  = cli.Runner
+	streams = cli.Streams
+)
 
 var (
 	usagef, misused = cli.Usagef, cli.Misused
@@ -51,11 +49,11 @@ Usage: acp-bridge [FLAGS] [-- CLAUDE-ARGUMENTS]    speak ACP with an editor
 
 // run is the whole program: it never exits the process itself.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	p := program()
+	p, s := program(), streams{In: in, Out: out, Err: errOut}
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		if own, flags, ok := cutLogin(args); ok {
-			return p.Finish("login", loginAsServed(ctx, own, flags, streams{in, out, errOut}), errOut)
+			return p.Finish("login", loginAsServed(ctx, own, flags, s), errOut)
 		}
 	}
-	return p.Run(ctx, args, cli.Streams{In: in, Out: out, Err: errOut})
+	return p.Run(ctx, args, s)
 }

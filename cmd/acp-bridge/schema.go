@@ -30,7 +30,7 @@ func printSchemas(name string, s streams) error {
 		case err != nil:
 			return cli.Usage(err)
 		}
-		_, err = io.WriteString(s.out, indented(clean.JSON(spec)))
+		_, err = io.WriteString(s.Out, indented(clean.JSON(spec)))
 		return err
 	}
 	for _, id := range dialect.IDs() {

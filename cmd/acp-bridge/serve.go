@@ -56,8 +56,8 @@ func serveCommand(fs *flagSet) runner {
 		if err := o.parse(fs, args); err != nil {
 			return err
 		}
-		if isTerminal(s.in) {
-			fmt.Fprint(s.err, terminalHint)
+		if isTerminal(s.In) {
+			fmt.Fprint(s.Err, terminalHint)
 			return cli.Exit{Code: exitUsage}
 		}
 		mendEnvironment()
@@ -88,15 +88,15 @@ func serve(ctx context.Context, o backend.Options, hub hubFlags, s streams) erro
 	}
 	o.Version = version()
 	o.Login = loginOf(o.Claude)
-	if f := reopen(s.in, os.O_RDONLY); f != nil {
+	if f := reopen(s.In, os.O_RDONLY); f != nil {
 		defer f.Close()
-		s.in = f
+		s.In = f
 	}
-	if f := reopen(s.out, os.O_WRONLY); f != nil {
+	if f := reopen(s.Out, os.O_WRONLY); f != nil {
 		defer f.Close()
-		s.out = f
+		s.Out = f
 	}
-	return backend.Serve(ctx, s.in, s.out, o)
+	return backend.Serve(ctx, s.In, s.Out, o)
 }
 
 // terminalHint is for a person who starts what an editor starts.

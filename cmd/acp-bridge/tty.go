@@ -24,7 +24,7 @@ func askOn(ctx context.Context, c convert.Call, r terminal.Resolver, s streams) 
 }
 
 // besides is stderr, for what is said while something may be drawn.
-func besides(s streams) io.Writer { return drawing.Beside(s.err) }
+func besides(s streams) io.Writer { return drawing.Beside(s.Err) }
 
 // tty is the terminal that questions are asked on. It is never stdout, which
 // carries results.
@@ -37,8 +37,8 @@ func openTerminal(s streams) (*tty, error) {
 	if f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
 		return &tty{f, f, true}, nil
 	}
-	in, ok1 := s.in.(*os.File)
-	out, ok2 := s.err.(*os.File)
+	in, ok1 := s.In.(*os.File)
+	out, ok2 := s.Err.(*os.File)
 	if ok1 && ok2 && term.IsTerminal(in.Fd()) && term.IsTerminal(out.Fd()) {
 		return &tty{in, out, false}, nil
 	}

@@ -82,7 +82,7 @@ func (st *upState) up(ctx context.Context, program string, s streams) error {
 	if err := writeState(upStateName, st); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "The hub runs at %s\n", h.address)
+	fmt.Fprintf(s.Out, "The hub runs at %s\n", h.address)
 	if err := st.hook(ctx, h, s); err != nil {
 		return err
 	}
@@ -90,15 +90,15 @@ func (st *upState) up(ctx context.Context, program string, s streams) error {
 	if err := h.call(ctx, http.MethodPost, "/codes", map[string]string{"name": "owner"}, &made); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "On this machine, open this once, within 15 minutes:\n  %s/login?code=%s\n", h.address, made.Code)
+	fmt.Fprintf(s.Out, "On this machine, open this once, within 15 minutes:\n  %s/login?code=%s\n", h.address, made.Code)
 	if h.lan || h.switchable {
 		cmd := exec.CommandContext(ctx, program, "lan", "on")
-		cmd.Stdout, cmd.Stderr = s.out, s.err
+		cmd.Stdout, cmd.Stderr = s.Out, s.Err
 		if err := cmd.Run(); err != nil {
 			return cli.Exit{Code: exitFailed} // it has said why
 		}
 	}
-	_, err = fmt.Fprintln(s.out, "acp-bridge down undoes this.")
+	_, err = fmt.Fprintln(s.Out, "acp-bridge down undoes this.")
 	return err
 }
 
@@ -107,15 +107,15 @@ func (st *upState) hook(ctx context.Context, h *localHub, s streams) error {
 	old, none := readHookState()
 	switch {
 	case none == nil && !old.Own:
-		fmt.Fprintf(s.out, "Claude Code's hooks are those of another hub, and stay as they are: %s\n", clean.Line(old.Hub))
+		fmt.Fprintf(s.Out, "Claude Code's hooks are those of another hub, and stay as they are: %s\n", clean.Line(old.Hub))
 		return nil
 	case none != nil || old.Hub != h.address || !installedAt(old).OK:
 		o := hookOptions{own: ownPath()}
 		o.hub.address = h.address
 		o.asSettings = none == nil && old.Settings != ""
-		err := o.install(ctx, streams{s.in, io.Discard, s.err})
+		err := o.install(ctx, streams{In: s.In, Out: io.Discard, Err: s.Err})
 		if errors.Is(err, claude.ErrNotFound) {
-			fmt.Fprintln(s.out, "Claude Code is not found. Once it is installed, acp-bridge up lets it ask here; acp-bridge hook install AGENT does so for others.")
+			fmt.Fprintln(s.Out, "Claude Code is not found. Once it is installed, acp-bridge up lets it ask here; acp-bridge hook install AGENT does so for others.")
 			return nil
 		}
 		if err != nil {
@@ -127,7 +127,7 @@ func (st *upState) hook(ctx context.Context, h *localHub, s streams) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintln(s.out, "Sessions of Claude Code that you start from now on ask there, too.")
+	_, err := fmt.Fprintln(s.Out, "Sessions of Claude Code that you start from now on ask there, too.")
 	return err
 }
 
@@ -163,14 +163,14 @@ func (st *upState) down(ctx context.Context, s streams) error {
 		if err := h.stop(ctx); err != nil {
 			return err
 		}
-		fmt.Fprintln(s.out, "The hub has stopped. Its questions and devices are kept.")
+		fmt.Fprintln(s.Out, "The hub has stopped. Its questions and devices are kept.")
 	case st.LAN:
 		if err := h.call(ctx, http.MethodPost, "/lan", map[string]bool{"on": false}, nil); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "The hub at %s was there before, and goes on; only this machine reaches it now.\n", h.address)
+		fmt.Fprintf(s.Out, "The hub at %s was there before, and goes on; only this machine reaches it now.\n", h.address)
 	default:
-		fmt.Fprintf(s.out, "The hub at %s was started otherwise, and goes on.\n", h.address)
+		fmt.Fprintf(s.Out, "The hub at %s was started otherwise, and goes on.\n", h.address)
 	}
 	return removeState(upStateName)
 }

@@ -47,7 +47,7 @@ func watchCodex(ctx context.Context, h hubFlags, s streams) error {
 		return err
 	}
 	defer unlock()
-	fmt.Fprintf(s.err, "acp-bridge watch: what Codex asks in any terminal is at %s, too; Ctrl+C ends that\n", clean.Line(h.address))
+	fmt.Fprintf(s.Err, "acp-bridge watch: what Codex asks in any terminal is at %s, too; Ctrl+C ends that\n", clean.Line(h.address))
 	w := watch.Start(*h.options(hubLogger("watch", s)))
 	defer w.Close()
 	codex.Run(ctx, codex.Options{Socket: socket, Version: version(), Watch: w, Say: func(text string) { tell(s, "watch", text) }})

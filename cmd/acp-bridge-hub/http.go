@@ -25,9 +25,9 @@ const beginTime = time.Second
 // serveHTTP serves until ctx ends. Then streams are told to come back, requests
 // that wait are told that they still do, and what was begun is finished.
 func serveHTTP(ctx context.Context, o options, l net.Listener, lan *networks, server *web.Server, board *hub.Board, log *slog.Logger) error {
-	serving := &serving{next: server, conns: map[net.Conn]bool{}}
+	serving := &serving{conns: map[net.Conn]bool{}}
 	h := &http.Server{
-		Handler: serving, ConnContext: withConn, ConnState: serving.state,
+		Handler: server, ConnState: serving.state,
 		ReadHeaderTimeout: web.HeaderTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 	}
@@ -73,37 +73,23 @@ func serveHTTP(ctx context.Context, o options, l net.Listener, lan *networks, se
 // serving knows the connections on which a request is under way, until all of its
 // reply was sent.
 type serving struct {
-	next  http.Handler
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 	idle  chan struct{} // closed when there are none, for done
 }
 
-type connKey struct{}
-
-func withConn(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
-}
-
-func (s *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
-		s.mu.Lock()
-		s.conns[c] = true
-		s.mu.Unlock()
-	}
-	s.next.ServeHTTP(w, r)
-}
-
 // state is told of every connection: one that is idle or closed has sent its
 // reply.
 func (s *serving) state(c net.Conn, state http.ConnState) {
-	if state != http.StateIdle && state != http.StateClosed {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.conns, c)
-	s.check()
+	switch state {
+	case http.StateActive:
+		s.conns[c] = true
+	case http.StateIdle, http.StateClosed:
+		delete(s.conns, c)
+		s.check()
+	}
 }
 
 // done is closed when no request is under way.

@@ -43,22 +43,13 @@ Usage: acp-bridge-hub [FLAGS]                   start the hub
 		Commands: commands(), Topics: topics,
 		Variables: []cli.Example{{Line: "XDG_STATE_HOME", What: "where the hub keeps its data if --data is not given (default: ~/.local/state)"}},
 		Exits:     "0 done, 1 failed, 2 bad input or bad usage.",
-		Version:   version, Facts: facts,
+		Version:   version, Data: hublink.DataDir,
 	}
 }
 
 // topics are what acp-bridge-hub help takes besides commands.
 func topics() []cli.Topic {
 	return []cli.Topic{{Name: "operate", Text: operate}, apiTopic()}
-}
-
-// facts are what the version says besides the version.
-func facts() []cli.Example {
-	list := []cli.Example{{Line: "commit", What: cli.Commit()}}
-	if dir, err := hublink.DataDir(); err == nil {
-		list = append(list, cli.Example{Line: "data", What: dir})
-	}
-	return list
 }
 
 func commands() []cli.Command {

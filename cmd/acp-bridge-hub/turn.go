@@ -43,8 +43,13 @@ func (t turn) begin(ctx context.Context, address, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, notifyTime)
 	defer cancel()
 	_, err := t.store.Create(ctx, turnKey(address, id), []byte(rand.Text()))
-	if err != nil && !errors.Is(err, hubstore.ErrConflict) {
-		t.log.Warn("hubs cannot agree who tells of a question", "err", err)
+	return t.decided(err)
+}
+
+// decided reports whether what was written makes this hub the one.
+func (t turn) decided(err error) bool {
+	if err != nil && !errors.Is(err, hubstore.ErrConflict) && !errors.Is(err, hubstore.ErrNotFound) {
+		t.log.Warn("hubs cannot agree who tells of a question, or takes that back", "err", err)
 		return true
 	}
 	return err == nil
@@ -64,11 +69,7 @@ func (t turn) end(ctx context.Context, address, id string) bool {
 		}
 		_, err = t.store.Update(ctx, e.Key, []byte(over), e.Revision)
 	}
-	if err != nil && !errors.Is(err, hubstore.ErrConflict) && !errors.Is(err, hubstore.ErrNotFound) {
-		t.log.Warn("hubs cannot agree who takes a notification back", "err", err)
-		return true
-	}
-	return err == nil
+	return t.decided(err)
 }
 
 // turnKey has neither the address nor the question in clear.

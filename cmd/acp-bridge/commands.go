@@ -60,12 +60,12 @@ func talking() []cli.Command {
 		Name: "up", Summary: "answer Claude Code from your phone: hub, hooks and QR code",
 		About:    "Start a hub in the background, have Claude Code in any terminal ask there, too, and show a QR code that adds a phone on this network. Run it again for another code. A hub that runs already is only opened to the network.",
 		Examples: []cli.Example{{Line: "acp-bridge up"}, {Line: "acp-bridge down", What: "undo it"}},
-		Make:     upCommand,
+		Make:     upCommand((*upState).up),
 	}, {
 		Name: "down", Beside: "up", Summary: "undo acp-bridge up",
 		About:    "Undo what acp-bridge up has done, and nothing else. Questions, answers and devices are kept.",
 		Examples: []cli.Example{{Line: "acp-bridge down"}},
-		Make:     downCommand,
+		Make:     upCommand((*upState).down),
 	}, {
 		Name: "demo", Summary: "see it work: a scripted agent asks you questions",
 		About: "A scripted agent asks three questions and tells you what it received, without an account or a network.",

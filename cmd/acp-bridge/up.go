@@ -41,32 +41,30 @@ func readUpState() (st upState, err error) {
 	return st, err
 }
 
-func upCommand(fs *flagSet) runner {
-	return func(ctx context.Context, args []string, s streams) error {
-		if err := fs.ParseFlags(args, ""); err != nil {
-			return err
+// upCommand is about the hub of this machine's user, whatever hub the environment names
+// for questions.
+func upCommand(do func(*upState, context.Context, streams) error) func(*flagSet) runner {
+	return func(fs *flagSet) runner {
+		return func(ctx context.Context, args []string, s streams) error {
+			if err := fs.ParseFlags(args, ""); err != nil {
+				return err
+			}
+			_ = os.Unsetenv(hubEnv)
+			_ = os.Unsetenv(tokenEnv)
+			st, err := readUpState()
+			if err != nil {
+				return err
+			}
+			return do(&st, ctx, s)
 		}
-		ownHub()
-		program, err := findHub()
-		if err != nil {
-			return err
-		}
-		st, err := readUpState()
-		if err != nil {
-			return err
-		}
-		return st.up(ctx, program, s)
 	}
 }
 
-// ownHub makes this about the hub of this machine's user, whatever hub the environment
-// names for questions.
-func ownHub() {
-	_ = os.Unsetenv(hubEnv)
-	_ = os.Unsetenv(tokenEnv)
-}
-
-func (st *upState) up(ctx context.Context, program string, s streams) error {
+func (st *upState) up(ctx context.Context, s streams) error {
+	program, err := findHub()
+	if err != nil {
+		return err
+	}
 	h, err := runningHub(ctx)
 	if err != nil {
 		if st.PID, err = startHub(ctx, program); err != nil {
@@ -131,24 +129,10 @@ func (st *upState) hook(ctx context.Context, h *localHub, s streams) error {
 	return err
 }
 
-func downCommand(fs *flagSet) runner {
-	return func(ctx context.Context, args []string, s streams) error {
-		if err := fs.ParseFlags(args, ""); err != nil {
-			return err
-		}
-		ownHub()
-		st, err := readUpState()
-		if err != nil {
-			return err
-		}
-		if st == (upState{}) {
-			return usagef("there is nothing to undo: acp-bridge up has not run, or has found everything as it should be")
-		}
-		return st.down(ctx, s)
-	}
-}
-
 func (st *upState) down(ctx context.Context, s streams) error {
+	if *st == (upState{}) {
+		return usagef("there is nothing to undo: acp-bridge up has not run, or has found everything as it should be")
+	}
 	if st.Hook { // while the hub runs, which has a device for them
 		if _, err := readHookState(); err == nil {
 			if err := new(hookOptions).remove(ctx, s); err != nil {

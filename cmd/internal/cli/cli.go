@@ -8,7 +8,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -74,8 +73,8 @@ type Program struct {
 	Variables []Example
 	Exits     string
 	Version   func() string
-	// Facts are what the command version says besides, a name and a value each.
-	Facts func() []Example
+	// Data is the folder for what is kept.
+	Data func() (string, error)
 }
 
 // All are the commands, with those that every program has. The one that needs no
@@ -101,11 +100,9 @@ func (p *Program) versionCommand() Command {
 				if err := fs.ParseFlags(args, ""); err != nil {
 					return err
 				}
-				said := p.Name + " " + p.Version() + "\n"
-				if p.Facts != nil {
-					for _, f := range p.Facts() {
-						said += fmt.Sprintf("%-7s %s\n", f.Line+":", clean.Line(f.What))
-					}
+				said := p.Name + " " + p.Version() + "\ncommit: " + Commit() + "\n"
+				if dir, err := p.Data(); err == nil {
+					said += "data:   " + clean.Line(dir) + "\n"
 				}
 				_, err := io.WriteString(s.Out, said)
 				return err

@@ -22,7 +22,7 @@ func testProgram(ran *[]string) *Program {
 	example := []Example{{Line: "prog", What: "x"}}
 	return &Program{
 		Name: "prog", Default: "start", Version: func() string { return "v1" },
-		Facts:    func() []Example { return []Example{{Line: "data", What: "/x\x1b[2J"}} },
+		Data:     func() (string, error) { return "/x\x1b[2J", nil },
 		Commands: []Command{{Name: "start", Make: make, Examples: example}, {Name: "stop", Make: make, Examples: example}},
 		Topics:   func() []Topic { return []Topic{{Name: "more", Text: "More of it\n\ntext\n"}} },
 	}
@@ -55,7 +55,7 @@ func TestRun(t *testing.T) {
 		require.Equal(t, ExitOK, code, errOut.String())
 		require.Equal(t, want, strings.Join(ran, " "))
 	}
-	for line, want := range map[string]string{"--version": "prog v1\ndata:   /x\n", "version": "prog v1\ndata:   /x\n", "help more": "More of it\n\ntext\n"} {
+	for line, want := range map[string]string{"--version": "prog v1\ncommit: " + Commit() + "\ndata:   /x\n", "version": "prog v1\ncommit: " + Commit() + "\ndata:   /x\n", "help more": "More of it\n\ntext\n"} {
 		var out bytes.Buffer
 		require.Equal(t, ExitOK, testProgram(new([]string)).Run(t.Context(), strings.Fields(line), Streams{Out: &out, Err: &out}))
 		require.Equal(t, want, out.String())

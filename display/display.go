@@ -1,19 +1,20 @@
 // Package display turns an agent's tool calls into what a person sees: an ACP
 // title, kind, content and locations.
 //
-//	info := display.ToolInfo(display.Tool{
+//	tool := display.Tool{
 //		Name:  "Edit",
 //		Input: json.RawMessage(`{"file_path":"/src/app/main.go","old_string":"a","new_string":"b"}`),
-//	}, "/src/app")
+//	}
+//	info := tool.Info("/src/app")
 //	// info.Title is "Edit main.go", info.Kind is edit, info.Content holds the diff.
 //
 // and, when the call has ended:
 //
-//	update := display.ToolResult(tool, display.Result{Content: content}, "/src/app")
+//	update := tool.Ended(display.Result{Content: content}, "/src/app")
 //	// update.Status is completed or failed; a nil Content keeps what is shown.
 //
-// The calls that keep a to-do list are a plan and no tool call: PlanTool tells
-// which they are, Plan reads TodoWrite, and a Tasks folds the newer Task tools.
+// The calls that keep a to-do list are a plan and no tool call: [Tool.ToDo] tells
+// which they are, [Tool.Plan] reads TodoWrite, and [Tasks] folds the newer Task tools.
 //
 // The package is pure. It takes every input, also one that is still being
 // streamed or is not what the tool's schema says: a field that is missing or
@@ -55,9 +56,9 @@ type Info struct {
 	Locations []acp.ToolCallLocation `json:"locations"`
 }
 
-// ToolInfo says how to show a call. Paths in the title are relative to cwd
+// Info says how to show a call. Paths in the title are relative to cwd
 // when they are inside it. Content and Locations are never nil.
-func ToolInfo(t Tool, cwd string) Info {
+func (t Tool) Info(cwd string) Info {
 	info := lookOf(t.Name).info(t, readInput(t.Input), cwd)
 	if info.Content == nil {
 		info.Content = []acp.ToolCallContent{}

@@ -17,11 +17,11 @@ import (
 	"github.com/acp-bridge/acp-bridge/display"
 )
 
-func ExampleToolInfo() {
-	info := display.ToolInfo(display.Tool{
+func ExampleTool_Info() {
+	info := display.Tool{
 		Name:  "Read",
 		Input: json.RawMessage(`{"file_path":"/src/app/main.go","offset":10,"limit":20}`),
-	}, "/src/app")
+	}.Info("/src/app")
 	fmt.Println(info.Title)
 	fmt.Println(info.Kind)
 	fmt.Println(info.Locations[0].Path, *info.Locations[0].Line)
@@ -31,9 +31,9 @@ func ExampleToolInfo() {
 	// /src/app/main.go 10
 }
 
-func ExampleToolResult() {
+func ExampleTool_Ended() {
 	tool := display.Tool{Name: "Bash", Input: json.RawMessage(`{"command":"false"}`)}
-	u := display.ToolResult(tool, display.Result{Content: json.RawMessage(`"Exit code 1"`), IsError: true}, "/src/app")
+	u := tool.Ended(display.Result{Content: json.RawMessage(`"Exit code 1"`), IsError: true}, "/src/app")
 	fmt.Println(u.Status)
 	fmt.Println(u.Content[0].Content.Content.Text.Text)
 	// Output:
@@ -78,7 +78,7 @@ func TestMissingFieldsGiveNeutralTitles(t *testing.T) {
 	for _, raw := range []string{"", "null", "{}", "[]", `"x"`, "{", `{"command":`, "3",
 		`{"command":"x","file_path":"x","path":"x","description":"x","url":"x","query":"x","skill":"x","subject":"x"`} {
 		for name, title := range want {
-			info := display.ToolInfo(display.Tool{Name: name, Input: json.RawMessage(raw)}, "/src/app")
+			info := display.Tool{Name: name, Input: json.RawMessage(raw)}.Info("/src/app")
 			assert.Equal(t, title, info.Title, "%s %s", name, raw)
 			b, err := json.Marshal(info)
 			require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestPathsInTitles(t *testing.T) {
 	} {
 		raw, err := json.Marshal(map[string]string{"path": tc.file})
 		require.NoError(t, err)
-		info := display.ToolInfo(display.Tool{Name: "LS", Input: raw}, tc.cwd)
+		info := display.Tool{Name: "LS", Input: raw}.Info(tc.cwd)
 		assert.Equal(t, "List "+tc.title, info.Title)
 		require.Len(t, info.Locations, 1)
 		assert.Equal(t, tc.location, info.Locations[0].Path)
@@ -123,7 +123,7 @@ func TestPathsInTitles(t *testing.T) {
 
 func TestLongPatternKeepsItsCodeSpan(t *testing.T) {
 	raw := fmt.Sprintf(`{"path":"/src/app/%s","pattern":"%s"}`, strings.Repeat("dir/", 50), strings.Repeat("**/é", 50))
-	title := display.ToolInfo(display.Tool{Name: "Glob", Input: json.RawMessage(raw)}, "/src/app").Title
+	title := display.Tool{Name: "Glob", Input: json.RawMessage(raw)}.Info("/src/app").Title
 	assert.Equal(t, maxTitle, characters(title))
 	assert.Equal(t, 4, strings.Count(title, "`"))
 	assert.True(t, strings.HasSuffix(title, "…`"), title)
@@ -142,7 +142,7 @@ func TestLongTextIsCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			raw, err := json.Marshal(text)
 			require.NoError(t, err)
-			u := display.ToolResult(display.Tool{Name: "Grep"}, display.Result{Content: raw}, "")
+			u := display.Tool{Name: "Grep"}.Ended(display.Result{Content: raw}, "")
 			require.Len(t, u.Content, 1)
 			shown := u.Content[0].Content.Content.Text.Text
 			fence := len(shown) - len(strings.TrimLeft(shown, "`"))
@@ -171,23 +171,23 @@ func TestProperties(t *testing.T) {
 			Structured: object(t, "structured"),
 		}
 		cwd := rapid.SampledFrom([]string{"", "/", "/src/app", `C:\app`}).Draw(t, "cwd")
-		checkInfo(t, display.ToolInfo(tool, cwd))
+		checkInfo(t, tool.Info(cwd))
 		checkUpdate(t, tool, result, cwd)
 	})
 }
 
-func FuzzToolInfo(f *testing.F) {
+func FuzzInfo(f *testing.F) {
 	for _, name := range allTools {
 		f.Add(name, []byte(`{"file_path":"a","command":"b","questions":[{"question":"?","options":["x"]}]}`), "/src/app")
 	}
 	f.Fuzz(func(t *testing.T, name string, raw []byte, cwd string) {
 		tool := display.Tool{Name: name, Input: raw}
-		checkInfo(t, display.ToolInfo(tool, cwd))
-		display.Plan(tool)
+		checkInfo(t, tool.Info(cwd))
+		tool.Plan()
 	})
 }
 
-func FuzzToolResult(f *testing.F) {
+func FuzzEnded(f *testing.F) {
 	for _, name := range allTools {
 		f.Add(name, []byte(`{"file_path":"a.go","command":"b"}`), []byte(`[{"type":"text","text":"1\tx"}]`),
 			[]byte(`{"stdout":"x","stderr":"","structuredPatch":[{"newStart":1,"lines":[" a"]}]}`), false)
@@ -218,7 +218,7 @@ func checkInfo(t require.TestingT, info display.Info) {
 }
 
 func checkUpdate(t require.TestingT, tool display.Tool, r display.Result, cwd string) {
-	u := display.ToolResult(tool, r, cwd)
+	u := tool.Ended(r, cwd)
 	if r.IsError {
 		require.Equal(t, acp.ToolCallStatusFailed, u.Status)
 	}
@@ -304,10 +304,10 @@ func TestDeepResult(t *testing.T) {
 	deep := strings.Repeat("[", 10<<20)
 	content, err := json.Marshal(deep)
 	require.NoError(t, err)
-	got := display.ToolResult(display.Tool{Name: "mcp__x__y"}, display.Result{Content: content}, "/")
+	got := display.Tool{Name: "mcp__x__y"}.Ended(display.Result{Content: content}, "/")
 	require.NotEmpty(t, got.Content)
-	display.ToolResult(display.Tool{Name: "Bash"}, display.Result{Content: json.RawMessage(deep)}, "/")
-	display.ToolInfo(display.Tool{Name: "Edit", Input: json.RawMessage(deep)}, "/")
+	display.Tool{Name: "Bash"}.Ended(display.Result{Content: json.RawMessage(deep)}, "/")
+	display.Tool{Name: "Edit", Input: json.RawMessage(deep)}.Info("/")
 }
 
 // characters counts as a person does.
@@ -321,7 +321,7 @@ func characters(s string) (n int) {
 // A search without a limit is not shown with one.
 func TestGrepWithoutALimit(t *testing.T) {
 	for limit, want := range map[string]string{"0": `grep "x"`, "-1": `grep "x"`, "1": `grep "x" | head -1`} {
-		info := display.ToolInfo(display.Tool{Name: "Grep", Input: json.RawMessage(`{"pattern":"x","head_limit":` + limit + `}`)}, "")
+		info := display.Tool{Name: "Grep", Input: json.RawMessage(`{"pattern":"x","head_limit":` + limit + `}`)}.Info("")
 		require.Equal(t, want, info.Title)
 	}
 }

@@ -22,9 +22,9 @@ var update = flag.Bool("update", false, "rewrite what the golden cases expect")
 //
 //	tool.json     the call: {"name", "input"}
 //	cwd           the working directory, /src/app if left out
-//	display.json  what ToolInfo says
+//	display.json  what Info says
 //	result.json   the result, if the case has one: {"content", "is_error", "structured"}
-//	update.json   what ToolResult says
+//	update.json   what Ended says
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("../testdata/golden/render/*.txtar")
 	require.NoError(t, err)
@@ -47,9 +47,9 @@ func TestGolden(t *testing.T) {
 					require.NoError(t, json.Unmarshal(f.Data, &result))
 				}
 			}
-			expect(t, ar, "display.json", display.ToolInfo(tool, cwd))
+			expect(t, ar, "display.json", tool.Info(cwd))
 			if result != nil {
-				expect(t, ar, "update.json", display.ToolResult(tool, *result, cwd))
+				expect(t, ar, "update.json", tool.Ended(*result, cwd))
 			}
 			if *update && !t.Failed() {
 				require.NoError(t, os.WriteFile(file, txtar.Format(ar), 0o644))

@@ -6,10 +6,10 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// PlanTool reports whether a tool keeps the agent's to-do list. Its calls are
+// ToDo reports whether the tool keeps the agent's to-do list. Its calls are
 // shown as an ACP plan, not as tool calls.
-func PlanTool(name string) bool {
-	switch name {
+func (t Tool) ToDo() bool {
+	switch t.Name {
 	case "TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet":
 		return true
 	}
@@ -18,7 +18,7 @@ func PlanTool(name string) bool {
 
 // Plan returns the list that a TodoWrite call sets, which may be empty but is
 // not nil. ok is false for any other tool, and for an input without a list.
-func Plan(t Tool) (entries []acp.PlanEntry, ok bool) {
+func (t Tool) Plan() (entries []acp.PlanEntry, ok bool) {
 	if t.Name != "TodoWrite" {
 		return nil, false
 	}

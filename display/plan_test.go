@@ -33,19 +33,19 @@ func TestPlan(t *testing.T) {
 		{"another tool", "Bash", `{"todos":[]}`, nil, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, ok := display.Plan(display.Tool{Name: tc.tool, Input: json.RawMessage(tc.input)})
+			got, ok := display.Tool{Name: tc.tool, Input: json.RawMessage(tc.input)}.Plan()
 			assert.Equal(t, tc.want, got)
 			assert.Equal(t, tc.ok, ok)
 		})
 	}
 }
 
-func TestPlanTool(t *testing.T) {
+func TestToDo(t *testing.T) {
 	for _, name := range []string{"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"} {
-		assert.True(t, display.PlanTool(name), name)
+		assert.True(t, display.Tool{Name: name}.ToDo(), name)
 	}
 	for _, name := range []string{"Task", "TaskOutput", "TaskStop", "Bash", ""} {
-		assert.False(t, display.PlanTool(name), name)
+		assert.False(t, display.Tool{Name: name}.ToDo(), name)
 	}
 }
 

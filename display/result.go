@@ -33,10 +33,10 @@ type Update struct {
 	Locations []acp.ToolCallLocation `json:"locations,omitempty"`
 }
 
-// ToolResult says how to show the end of a call. An error takes the place of
+// Ended says how to show the end of a call. An error takes the place of
 // the call's content: a diff that was not applied must not stand there as if
 // it had been.
-func ToolResult(t Tool, r Result, cwd string) Update {
+func (t Tool) Ended(r Result, cwd string) Update {
 	c := end(t, r, cwd)
 	if r.IsError {
 		return Update{Status: acp.ToolCallStatusFailed, Content: c.failure()}

@@ -30,13 +30,13 @@ func renderCommand(fs *flagSet) runner {
 		if err != nil {
 			return err
 		}
-		if err := printJSON(s, display.ToolInfo(tool, *cwd)); err != nil || *result == "" {
+		if err := printJSON(s, tool.Info(*cwd)); err != nil || *result == "" {
 			return err
 		}
 		if data, err = readInput(*result, "its result", s); err != nil {
 			return err
 		}
-		return printJSON(s, display.ToolResult(tool, readToolResult(data), *cwd))
+		return printJSON(s, tool.Ended(readToolResult(data), *cwd))
 	}
 }
 

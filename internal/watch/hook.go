@@ -205,7 +205,7 @@ var kinds = map[string]string{
 // titleOf says what a permission is for, in a line.
 func titleOf(tool string, input gjson.Result) string {
 	if kinds[tool] == "execute" {
-		return display.ToolInfo(display.Tool{Name: "Bash", Input: json.RawMessage(input.Raw)}, "").Title
+		return display.Tool{Name: "Bash", Input: json.RawMessage(input.Raw)}.Info("").Title
 	}
 	for _, member := range []string{"file_path", "path", "url"} {
 		if v := input.Get(member); v.Type == gjson.String {

@@ -111,7 +111,7 @@ func asksFor(verdicts gjson.Result) map[string]string {
 // acts reports whether a tool does something that is asked in other modes.
 func acts(tool string) bool {
 	return !slices.Contains([]acp.ToolKind{acp.ToolKindRead, acp.ToolKindSearch, acp.ToolKindThink, acp.ToolKindSwitchMode},
-		display.ToolInfo(display.Tool{Name: tool}, "").Kind)
+		display.Tool{Name: tool}.Info("").Kind)
 }
 
 func (a *autoMode) withdrawn(request string) {

@@ -144,7 +144,7 @@ func (p *painter) grow(id string, input json.RawMessage) {
 	if c == nil || !c.drawn {
 		return
 	}
-	info := display.ToolInfo(display.Tool{Name: c.tool.Name, Input: input}, p.cwd)
+	info := display.Tool{Name: c.tool.Name, Input: input}.Info(p.cwd)
 	if info.Title == c.title {
 		return
 	}
@@ -165,7 +165,7 @@ func (p *painter) begin(id, name string) {
 // undrawn tools have no tool call of their own: questions are drawn when they
 // are asked, plans as plans, sub-agents as sessions if the editor has them.
 func (p *painter) undrawn(name string) bool {
-	return name == questionTool || display.PlanTool(name) || p.parts != nil && launches(name)
+	return name == questionTool || display.Tool{Name: name}.ToDo() || p.parts != nil && launches(name)
 }
 
 // assistant takes a whole message, which holds one content block.
@@ -266,7 +266,7 @@ func (p *painter) change(id string, c *toolCall, u acp.SessionToolCallUpdate) {
 
 // draw shows a tool call, or what is new about it.
 func (p *painter) draw(id string, c *toolCall) {
-	info := display.ToolInfo(c.tool, p.cwd)
+	info := c.tool.Info(p.cwd)
 	c.title = info.Title
 	input, inFile := p.planInput(c.tool, gjson.Result{})
 	if inFile {

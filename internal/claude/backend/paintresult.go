@@ -49,7 +49,7 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 			p.handBack(x, id, b.Get("content"), structured.Get("content"))
 		}
 		return
-	case display.PlanTool(c.tool.Name) && !result.IsError:
+	case c.tool.ToDo() && !result.IsError:
 		p.plan(c, result)
 		return
 	case c.tool.Name == questionTool && !result.IsError:
@@ -82,7 +82,7 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 // plan draws the list that a call has set or changed. One that fails is drawn as a
 // tool call: the list is as it was.
 func (p *painter) plan(c *toolCall, r display.Result) {
-	entries, set := display.Plan(c.tool)
+	entries, set := c.tool.Plan()
 	if !set {
 		if !p.tasks.Apply(c.tool, r) {
 			return
@@ -107,7 +107,7 @@ func brokenOff(m claude.Message) bool {
 
 // refused draws a question call that the CLI turned down without asking.
 func (p *painter) refused(id string, c *toolCall, unanswered bool) {
-	info := display.ToolInfo(c.tool, p.cwd)
+	info := c.tool.Info(p.cwd)
 	if call, err := convert.Parse(c.tool.Input, convert.Limits{}); unanswered && err == nil {
 		info.Title = *ask.Updates(call).FailAll(convert.Outcome{Status: convert.Failed}).ToolCallUpdate.Title
 	}
@@ -119,7 +119,7 @@ func (p *painter) refused(id string, c *toolCall, unanswered bool) {
 // answered draws a question call of a transcript with the answers it got, under the
 // title that it had when it was answered.
 func (p *painter) answered(id string, c *toolCall, answers gjson.Result) {
-	info := display.ToolInfo(c.tool, p.cwd)
+	info := c.tool.Info(p.cwd)
 	if call, err := convert.Parse(c.tool.Input, convert.Limits{}); err == nil {
 		var given []convert.Answer
 		texts := answers.Map()
@@ -156,7 +156,7 @@ func (p *painter) finish(id string, c *toolCall, result display.Result) {
 		p.finishTerminal(id, c, result, f)
 		return
 	}
-	shown := display.ToolResult(c.tool, result, p.cwd)
+	shown := c.tool.Ended(result, p.cwd)
 	update := acp.SessionToolCallUpdate{Status: &shown.Status, Content: shown.Content, Locations: shown.Locations, RawOutput: rawJSON(result.Content)}
 	if shown.Title != "" {
 		update.Title = &shown.Title

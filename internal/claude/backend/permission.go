@@ -12,7 +12,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
-	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
@@ -31,7 +30,7 @@ func (p *pump) ask(t claude.ToolRequest) {
 	}
 	tool := p.painter.awaiting(t)
 	choices := p.s.choicesFor(t)
-	info := display.ToolInfo(tool, p.s.cwd)
+	info := tool.Info(p.s.cwd)
 	input, inFile := p.painter.planInput(tool, gjson.Result{})
 	if inFile {
 		info.Content = nil

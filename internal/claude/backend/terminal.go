@@ -79,7 +79,7 @@ func (p *painter) exit(id string, c *toolCall, code *int) {
 // finishTerminal shows the result of a command: what its terminal lacks, and
 // how it ended.
 func (p *painter) finishTerminal(id string, c *toolCall, result display.Result, f *follower) {
-	shown := display.ToolResult(c.tool, result, p.cwd)
+	shown := c.tool.Ended(result, p.cwd)
 	update := acp.SessionToolCallUpdate{Title: &c.title, Status: &shown.Status, RawOutput: rawJSON(result.Content)}
 	console, ok := c.tool.Console(result, p.cwd)
 	if f != nil {

@@ -86,7 +86,7 @@ func (a *Asking) ofTool() error {
 	if a.Detail = clean.Indented(e.Input); !clean.ValidJSON(e.Input) || len(a.Detail) > maxDetail {
 		return fmt.Errorf("%w: it is longer than %d bytes", ErrNotHere, maxDetail)
 	}
-	q := convert.Question{Text: display.ToolInfo(display.Tool{Name: e.Tool, Input: e.Input}, e.Dir).Title, Closed: true}
+	q := convert.Question{Text: display.Tool{Name: e.Tool, Input: e.Input}.Info(e.Dir).Title, Closed: true}
 	if e.Tool == planTool {
 		plan := gjson.GetBytes(e.Input, "plan")
 		if plan.Exists() && plan.Type != gjson.String || !plan.Exists() && gjson.GetBytes(e.Input, "planFilePath").Exists() {

@@ -126,7 +126,7 @@ func (r *run) permission(ctx context.Context, p gjson.Result) {
 func titleOf(p gjson.Result) string {
 	name := p.Get("permission").Str
 	if name == "bash" {
-		return display.ToolInfo(display.Tool{Name: "Bash", Input: json.RawMessage(p.Get("metadata").Raw)}, "").Title
+		return display.Tool{Name: "Bash", Input: json.RawMessage(p.Get("metadata").Raw)}.Info("").Title
 	}
 	var patterns []string
 	for _, a := range p.Get("patterns").Array() {

@@ -76,7 +76,7 @@ var rooms = []struct {
 	{"internal/hub", []string{"internal/about", "internal/hub/hubstore", "internal/life"}},
 	{"internal/hub/hublink", []string{"adapter/desk", "internal/about", "internal/proc", "internal/life"}},
 	{"internal/hub/web", []string{"internal/about", "internal/claude/hook", "internal/hub", "internal/hub/...", "internal/life", "internal/seen"}},
-	{"internal/hub/look", []string{"internal/about"}},
+	{"internal/hub/look", nil},
 	{"internal/hub/...", nil},
 
 	{"cmd/...", []string{"adapter", "adapter/...", "cmd/...", "internal/..."}},

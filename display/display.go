@@ -46,6 +46,17 @@ const maxText = 20_000
 type Tool struct {
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
+
+	// The rest is what an agent tells beside them, for a [View]. Server is the tool's MCP
+	// server, and Title what the call is called.
+	Server string `json:"-"`
+	Title  string `json:"-"`
+	// Kind is that of ACP: execute, edit, fetch and so on.
+	Kind string `json:"-"`
+	// Changes are those of files, where the input does not have them.
+	Changes []Change `json:"-"`
+	// Text is what the agent writes about the call.
+	Text string `json:"-"`
 }
 
 // Info is how a tool call looks before it has run.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -87,4 +88,79 @@ func (in input) list(key string) (elements []gjson.Result, ok bool) {
 		return nil, false
 	}
 	return v.Array(), true
+}
+
+// members are those of an input, in their order.
+type members []member
+
+type member struct {
+	name  string
+	value gjson.Result
+	taken bool // it has its place in what is shown
+}
+
+// membersOf reads an object. ok is false for what is none, and for one in which a name
+// stands twice, in whatever case: the tool may read the other one.
+func membersOf(raw json.RawMessage) (m members, ok bool) {
+	in := readInput(raw)
+	seen := map[string]bool{}
+	ok = in.IsObject()
+	in.ForEach(func(k, v gjson.Result) bool {
+		name := strings.ToLower(k.Str)
+		ok = ok && !seen[name]
+		seen[name] = true
+		m = append(m, member{name: k.Str, value: v})
+		return ok
+	})
+	if !ok {
+		return nil, false
+	}
+	return m, true
+}
+
+// find returns the first of these members that was not taken, or nil.
+func (m members) find(names ...string) *member {
+	for _, name := range names {
+		for i := range m {
+			if m[i].name == name && !m[i].taken {
+				return &m[i]
+			}
+		}
+	}
+	return nil
+}
+
+func (m members) has(names ...string) bool { return m.find(names...) != nil }
+
+func (m members) drop(name string) {
+	if one := m.find(name); one != nil {
+		one.taken = true
+	}
+}
+
+// take returns the first of these members that is a string, which has its place then.
+func (m members) take(names ...string) (string, bool) {
+	for _, name := range names {
+		if one := m.find(name); one.isText() {
+			one.taken = true
+			return one.value.Str, true
+		}
+	}
+	return "", false
+}
+
+func (m *member) isText() bool { return m != nil && m.value.Type == gjson.String }
+
+// strings are the elements of a list of nothing else.
+func (m *member) strings() (all []string) {
+	if m == nil || !m.value.IsArray() {
+		return nil
+	}
+	for _, v := range m.value.Array() {
+		if v.Type != gjson.String {
+			return nil
+		}
+		all = append(all, v.Str)
+	}
+	return all
 }

@@ -11,6 +11,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display"
 )
 
 // About is told by whoever asks. The zero value says nothing.
@@ -55,19 +57,17 @@ type Tool struct {
 	// Picks are ACP's kinds of the options, in their order.
 	Picks []string `json:"picks,omitempty"`
 	// Changes are those of files, where the call's input does not have them.
-	Changes []Change `json:"changes,omitempty"`
+	Changes []display.Change `json:"changes,omitempty"`
 	// Text is what the agent writes about the call.
 	Text string `json:"text,omitempty"`
 	// NoReason says that the agent takes no words with a rejection.
 	NoReason bool `json:"noReason,omitempty"`
 }
 
-// Change is a file before and after. Old is nil for one that is not there yet, or
-// that nobody has read.
-type Change struct {
-	Path string  `json:"path"`
-	Old  *string `json:"old,omitempty"`
-	New  string  `json:"new"`
+// Call is a tool call with what is told of it here.
+func (t Tool) Call(of display.Tool) display.Tool {
+	of.Kind, of.Changes, of.Text = t.Kind, t.Changes, t.Text
+	return of
 }
 
 // Key is the same for two calls for which a permission is the same, as far as the
@@ -78,7 +78,7 @@ func (t Tool) Key() string {
 	}
 	var b bytes.Buffer
 	_ = json.NewEncoder(&b).Encode(struct {
-		Changes []Change
+		Changes []display.Change
 		Text    string
 	}{t.Changes, t.Text}) // strings always encode
 	return b.String()

@@ -60,22 +60,3 @@ func TestRedact(t *testing.T) {
 		require.Equal(t, want, Redact(text))
 	}
 }
-
-func TestDiff(t *testing.T) {
-	for name, test := range map[string]struct{ old, text, want string }{
-		"nothing":                 {"a\n", "a\n", ""},
-		"a line":                  {"a\nb\n", "a\nc\n", " a|-b|+c"},
-		"the last break":          {"a\n", "a", ""},
-		"all of it":               {"", "a\n", "+a"},
-		"breaks beside a line":    {"a\r\nb\r\n", "a\nc\n", " a|-b|+c"},
-		"breaks alone":            {"a\r\n", "a\n", "-a\r|+a"},
-		"far apart":               {"a\n1\n2\n3\n4\n5\n6\n7\nb\n", "c\n1\n2\n3\n4\n5\n6\n7\nd\n", "-a|+c| 1| 2| 3|@| 5| 6| 7|-b|+d"},
-		"more than is looked for": {strings.Repeat("a", maxDiff), "b", "-" + strings.Repeat("a", maxDiff) + "|+b"},
-	} {
-		var got []string
-		for _, l := range Diff(test.old, test.text) {
-			got = append(got, string(l.Sign)+l.Text)
-		}
-		require.Equal(t, test.want, strings.Join(got, "|"), name)
-	}
-}

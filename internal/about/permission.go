@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -61,7 +62,7 @@ func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
 			t.Text = c.Content.Content.Text.Text
 		}
 		if c.Diff != nil && !inside(input, *c.Diff) {
-			t.Changes = append(t.Changes, Change{Path: c.Diff.Path, Old: c.Diff.OldText, New: c.Diff.NewText})
+			t.Changes = append(t.Changes, display.Change{Path: c.Diff.Path, Old: c.Diff.OldText, New: c.Diff.NewText})
 		}
 	}
 	return t

@@ -9,8 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
+
+func drawn(t display.Tool) Thing { return Draw(t.View("")) }
 
 func TestText(t *testing.T) {
 	odd := func(s string) string { return `<span class="odd">` + s + `</span>` }
@@ -70,13 +73,13 @@ func TestMarkdown(t *testing.T) {
 // A plan without text says so, and is no plan that somebody could have read.
 func TestAPlanWithoutText(t *testing.T) {
 	for _, detail := range []string{"", "{}", `{"plan":""}`, `{"plan":" \n"}`} {
-		thing := Draw(Call{Name: "ExitPlanMode", Title: "Ready to code?", Detail: detail})
+		thing := drawn(display.Tool{Name: "ExitPlanMode", Title: "Ready to code?", Input: json.RawMessage(detail)})
 		require.Equal(t, "wants to leave plan mode", thing.Verb, detail)
 		require.Contains(t, string(thing.Whole()), "The plan is empty", detail)
 		require.True(t, thing.Plan, detail)
 	}
 	for _, detail := range []string{`{"plan":["a"]}`, `{"plan":"a"}`} {
-		require.Equal(t, "has a plan", Draw(Call{Name: "ExitPlanMode", Detail: detail}).Verb)
+		require.Equal(t, "has a plan", drawn(display.Tool{Name: "ExitPlanMode", Input: json.RawMessage(detail)}).Verb)
 	}
 }
 
@@ -100,21 +103,10 @@ func TestMarkdownHidesNoWords(t *testing.T) {
 	}
 }
 
-// What an edit does anyhow is not told; what it does beyond that is.
-func TestUsualEdits(t *testing.T) {
-	for value, shown := range map[string]bool{"false": false, "true": true, `"x"`: true} {
-		for _, detail := range []string{`{"file_path":"a","old_string":"b","new_string":"c","replace_all":` + value + `}`, `{"file_path":"a","edits":[{"old_string":"b","new_string":"c","replace_all":` + value + `}]}`} {
-			require.Equal(t, shown, strings.Contains(string(Draw(Call{Name: "Edit", Detail: detail}).Whole()), "replace_all"), detail)
-		}
-	}
-}
-
 // What an agent says about its command is shown with it.
 func TestACommandsDescription(t *testing.T) {
-	for _, detail := range []string{`{"command":"ls","description":"Look around"}`, `{"command":["bash","-lc","ls"],"description":"Look around"}`} {
-		th := Draw(Call{Name: "Bash", Detail: detail})
-		require.Contains(t, string(th.Whole()), `<p class="label">The agent says</p><p dir="auto">Look around</p>`, detail)
-	}
+	th := drawn(display.Tool{Name: "Bash", Input: json.RawMessage(`{"command":"ls","description":"Look around"}`)})
+	require.Contains(t, string(th.Whole()), `<p class="label">The agent says</p><p dir="auto">Look around</p>`)
 }
 
 // Whatever is drawn is closed, and nothing of it is markup of its author.
@@ -134,14 +126,14 @@ func TestHostile(t *testing.T) {
 			names = names[:3]
 		}
 		for _, name := range names {
-			q, _ := jsonString(s)
+			q := string(clean.JSON(s))
 			for _, detail := range []string{
 				`{"command":` + q + `,"description":` + q + `,"x":` + q + `}`, `{"command":["bash","-lc",` + q + `]}`,
 				`{"file_path":` + q + `,"old_string":` + q + `,"new_string":` + q + `}`, `{"file_path":` + q + `,"content":` + q + `}`,
 				`{"file_path":` + q + `,"edits":[{"old_string":"a","new_string":` + q + `},{"x":` + q + `}]}`, `{"url":` + q + `,"prompt":` + q + `}`,
 				`{"plan":` + q + `}`, `{"prompt":` + q + `,` + q + `:[1]}`, s,
 			} {
-				th := Draw(Call{Name: name, Title: s, Detail: detail, Tool: toolOf(s)})
+				th := drawn(display.Tool{Name: name, Title: s, Input: json.RawMessage(detail), Kind: s, Text: s, Changes: []display.Change{{Path: s, New: s}, {Path: s, Old: &s, New: s + "x"}}})
 				begin, _ := th.Folded()
 				all = append(all, th.Whole(), begin)
 			}
@@ -154,48 +146,19 @@ func TestHostile(t *testing.T) {
 
 // Nothing that a permission is for is left out, whatever else is drawn.
 func TestNothingIsLeftOut(t *testing.T) {
-	changes := []about.Change{{Path: "/etc/hosts", New: "evil"}}
-	for name, c := range map[string]Call{
-		"an edit":   {Detail: `{"path":"/a","content":"x"}`, Tool: about.Tool{Kind: "edit", Changes: changes}},
-		"a command": {Detail: `{"command":"make"}`, Tool: about.Tool{Changes: changes}},
-		"a plan":    {Detail: `{"plan":"# One"}`, Tool: about.Tool{Kind: "switch_mode", Text: "evil in /etc/hosts"}},
-		"a text":    {Tool: about.Tool{Kind: "switch_mode", Text: "# evil in /etc/hosts"}},
+	changes := []display.Change{{Path: "/etc/hosts", New: "evil"}}
+	for name, c := range map[string]display.Tool{
+		"an edit":   {Input: json.RawMessage(`{"path":"/a","content":"x"}`), Kind: "edit", Changes: changes},
+		"a command": {Input: json.RawMessage(`{"command":"make"}`), Changes: changes},
+		"a plan":    {Input: json.RawMessage(`{"plan":"# One"}`), Kind: "switch_mode", Text: "evil in /etc/hosts"},
+		"a text":    {Kind: "switch_mode", Text: "# evil in /etc/hosts"},
 	} {
-		drawn := string(Draw(c).Whole())
+		drawn := string(drawn(c).Whole())
 		require.Contains(t, drawn, "evil", name)
 		require.Contains(t, drawn, "/etc/hosts", name)
 		require.Equal(t, 1, strings.Count(drawn, "evil"), name)
 	}
-	require.True(t, Draw(Call{Tool: about.Tool{Kind: "switch_mode", Text: "# Plan"}}).Plan)
-}
-
-// In a terminal a permission is shown as what it is, and all of it.
-func TestPlain(t *testing.T) {
-	old := "x\n"
-	changed := about.Tool{Changes: []about.Change{{Path: "/etc/hosts", Old: &old, New: "y\n"}}, Text: "Why\u001b"}
-	for want, c := range map[string]Call{
-		"$ ls\n$ rm -rf x␛\nThe agent says\nLists":                 {Detail: `{"command":"ls\nrm -rf x\u001b","description":"Lists"}`},
-		"a.go +2 −1\n- x\n+ y\n+ z":                                {Detail: `{"file_path":"a.go","old_string":"x","new_string":"y\nz"}`},
-		"a.go 1 line\n+ x":                                         {Detail: `{"file_path":"a.go","content":"x\n"}`},
-		"# Do\n\n- **it**":                                         {Name: "ExitPlanMode", Detail: `{"plan":"# Do\n\n- **it**"}`},
-		"https://a.example/\nto: 1\nb␊: c":                         {Name: "WebFetch", Detail: `{"url":"https://a.example/","to":1,"b\n":"c"}`},
-		"tool of the MCP server s\nx: 1":                           {Name: "mcp__s__tool", Detail: `{"x":1}`},
-		`{"command":"ls","command":"rm -rf x"}`:                    {Detail: `{"command":"ls","command":"rm -rf x"}`},
-		"a +1 −1\n- x\n+ y\nreplace_all: true":                     {Detail: `{"file_path":"a","edits":[{"old_string":"x","new_string":"y","replace_all":true}]}`},
-		"plain words":                                              {Detail: "plain words"},
-		"$ a\n$ ⋯ 9 blank lines ⋯\n$ b":                            {Detail: `{"command":"a\n\n\n\n\n\n\n\n\n\nb"}`},
-		"$ make\n/etc/hosts +1 −1\n- x\n+ y\nThe agent says\nWhy␛": {Detail: `{"command":"make"}`, Tool: changed},
-	} {
-		require.Equal(t, want, Draw(c).Plain())
-	}
-}
-
-// What says nothing is not said.
-func TestABlankDescription(t *testing.T) {
-	for _, detail := range []string{`{"command":"ls"}`, `{"command":"ls","description":" \n"}`} {
-		th := Draw(Call{Name: "Bash", Detail: detail})
-		require.NotContains(t, string(th.Whole()), "The agent says", detail)
-	}
+	require.True(t, drawn(display.Tool{Kind: "switch_mode", Text: "# Plan"}).Plan)
 }
 
 // What is drawn is not said again beside it: in our own title, in an agent's name for its
@@ -216,7 +179,7 @@ func TestNothingIsSaidTwice(t *testing.T) {
 		"words of its own, and no input": {title: "Bash", text: "Requesting approval to Running: …", also: "Requesting approval to Running"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			whole := string(Draw(Call{Title: c.title, Detail: string(detail), Tool: about.Tool{Text: c.text}}).Whole())
+			whole := string(drawn(display.Tool{Title: c.title, Input: detail, Text: c.text}).Whole())
 			if c.also != "" {
 				require.Contains(t, whole, c.also)
 				return
@@ -227,7 +190,8 @@ func TestNothingIsSaidTwice(t *testing.T) {
 		})
 	}
 	for path, want := range map[string]string{"/src/web/a/b.ts": "a/b.ts", "/src/website/b.ts": "/src/website/b.ts", "/src/web/../b.ts": "/src/web/../b.ts"} {
-		whole := string(Draw(Call{Name: "Edit", Title: "Edit " + path, Dir: "/src/web", Detail: `{"file_path":"` + path + `","old_string":"a","new_string":"b"}`}).Whole())
+		edit := display.Tool{Name: "Edit", Title: "Edit " + path, Input: json.RawMessage(`{"file_path":"` + path + `","old_string":"a","new_string":"b"}`)}
+		whole := string(Draw(edit.View("/src/web")).Whole())
 		require.Contains(t, whole, `dir="ltr">`+want+`</bdi>`)
 		require.Equal(t, 1, strings.Count(whole, "b.ts"), whole)
 	}
@@ -236,16 +200,7 @@ func TestNothingIsSaidTwice(t *testing.T) {
 // What nests deep is drawn in as much room as it has, whoever asks: each line would be as long as it is deep.
 func TestDeep(t *testing.T) {
 	deep := `{"x":` + strings.Repeat(`[`, 1000) + strings.Repeat(`1,`, 5000) + `1` + strings.Repeat(`]`, 1000) + `}`
-	require.Less(t, len(Draw(Call{Name: "Deploy", Detail: deep}).Whole()), 10*len(deep))
-}
-
-func jsonString(s string) (string, error) {
-	b, err := json.Marshal(s)
-	return string(b), err
-}
-
-func toolOf(s string) about.Tool {
-	return about.Tool{Kind: s, Text: s, Changes: []about.Change{{Path: s, New: s}, {Path: s, Old: &s, New: s + "x"}}}
+	require.Less(t, len(drawn(display.Tool{Name: "Deploy", Input: json.RawMessage(deep)}).Whole()), 10*len(deep))
 }
 
 var (

@@ -15,6 +15,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/acp-bridge/acp-bridge/display"
 )
 
 // Markdown draws what a model or a person wrote: headings, lists, quotes, tables,
@@ -33,11 +35,11 @@ func Markdown(s string) template.HTML {
 func markdown(s string, least int) (parts []part) {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	if mdNested.MatchString(s) || marks(s) > mostMarked {
-		return []part{{class: "md", html: `<p dir="auto">` + Text(s) + `</p>`, words: s, lines: lineCountOf(s)}}
+		return []part{{class: "md", html: `<p dir="auto">` + Text(s) + `</p>`, size: lineCountOf(s)}}
 	}
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
-		if Blank(l) {
+		if blank(l) {
 			lines[i] = ""
 		}
 	}
@@ -52,8 +54,7 @@ func markdown(s string, least int) (parts []part) {
 			}
 		}
 		m.flush()
-		words := string(m.source[begin:end])
-		parts = append(parts, part{class: "md", html: template.HTML(m.b.String()), words: words, lines: lineCountOf(words)})
+		parts = append(parts, part{class: "md", html: template.HTML(m.b.String()), size: lineCountOf(string(m.source[begin:end]))})
 		m.b.Reset()
 		begin = end
 	}
@@ -69,7 +70,7 @@ func marks(s string) (most int) {
 	all, here := 0, 0
 	for l := range strings.SplitSeq(s, "\n") {
 		n := len(l) - len(mdMark.Replace(l))
-		if here += n; Blank(l) {
+		if here += n; blank(l) {
 			here = 0
 		}
 		most, all = max(most, here), all+n
@@ -264,7 +265,7 @@ func (m *md) nested(n ast.Node) {
 		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 			mark := string(list.Marker)
 			if said, ok := m.number(c); ok {
-				mark = number(said) + mark
+				mark = strconv.Itoa(said) + mark
 			}
 			m.words.WriteString("\n" + mark + " ")
 			m.children(c)
@@ -287,7 +288,7 @@ func (m *md) list(n *ast.List) {
 		m.b.WriteString(`<li dir="auto"`)
 		count++
 		if said, ok := m.number(c); ok && said != count { // as it is written
-			m.b.WriteString(` value="` + number(said) + `"`)
+			m.b.WriteString(` value="` + strconv.Itoa(said) + `"`)
 			count = said
 		}
 		m.within(">", "</li>", c)
@@ -338,7 +339,7 @@ func (m *md) table(lines []string) {
 		row(rest[0], "td")
 	}
 	m.b.WriteString("</tbody></table></div>")
-	if more := strings.Join(rest, "\n"); !Blank(more) {
+	if more := strings.Join(rest, "\n"); !blank(more) {
 		m.b.WriteString(`<p dir="auto">`)
 		m.inline(more)
 		m.b.WriteString("</p>")
@@ -441,3 +442,18 @@ func authority(s string) string {
 func plainASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' })
 }
+
+// plain is the text of HTML that was drawn here.
+func plain(s string) string {
+	var b strings.Builder
+	for s != "" {
+		before, after, _ := strings.Cut(s, "<")
+		b.WriteString(unescape.Replace(before))
+		_, s, _ = strings.Cut(after, ">")
+	}
+	return b.String()
+}
+
+var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&amp;", "&")
+
+func blank(s string) bool { return display.Line{Text: s}.Unseen() }

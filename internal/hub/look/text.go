@@ -4,18 +4,16 @@ import (
 	"fmt"
 	"html/template"
 	"regexp"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 const (
-	// mostBlank is how many blank lines stand as they are, and mostSpaces how many
-	// spaces: more of them could push out of sight what comes behind.
-	mostBlank  = 2
+	// mostSpaces is how many spaces stand as they are: more of them could push out of sight
+	// what comes behind.
 	mostSpaces = 40
 	// mostMarks is how many combining marks one letter has: hundreds make a line that
 	// is wider than its letters, and taller.
@@ -29,77 +27,25 @@ var runs = regexp.MustCompile(fmt.Sprintf(`([\t\p{Zs}\x{2800}\x{3164}]{%d,})|\p{
 // letters written by a model are letters.
 func Text(s string) template.HTML {
 	var b strings.Builder
-	for i, l := range split(s) {
+	for i, l := range (display.Part{Text: s}).Lines() {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		l.write(&b)
+		write(&b, l)
 	}
 	return template.HTML(b.String())
 }
 
-// line is one of a text. Blank is how many blank lines it stands for.
-type line struct {
-	n     int // its number, from 1
-	text  string
-	blank int
-}
+// rows is about how many rows of a screen a line takes.
+func rows(l display.Line) int { return 1 + utf8.RuneCountInString(l.Text)/100 }
 
-// split returns the lines of a text, with one for each long run of blank lines.
-func split(s string) (lines []line) {
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	blank := 0
-	flush := func(n int) {
-		if blank > mostBlank {
-			lines = append(lines, line{n: n - blank, blank: blank})
-		} else {
-			for i := range blank {
-				lines = append(lines, line{n: n - blank + i})
-			}
-		}
-		blank = 0
-	}
-	n := 0
-	for text := range strings.SplitSeq(s, "\n") {
-		n++
-		if Blank(text) {
-			blank++
-			continue
-		}
-		flush(n)
-		lines = append(lines, line{n: n, text: text})
-	}
-	flush(n + 1)
-	return lines
-}
-
-// Blank reports whether nothing of a line can be seen. What has a stand-in can.
-func Blank(s string) bool {
-	for i, r := range s {
-		if !unicode.IsSpace(r) && !clean.Blank(string(r)) || standIn(r, utf8.RuneLen(r)) != "" || r == utf8.RuneError && s[i] != 0xef {
-			return false
-		}
-	}
-	return true
-}
-
-// rows is about how many rows of a screen the line takes.
-func (l line) rows() int { return 1 + utf8.RuneCountInString(l.text)/100 }
-
-// said is the line as text.
-func (l line) said() string {
-	if l.blank > 0 {
-		return fmt.Sprintf("⋯ %d blank lines ⋯", l.blank)
-	}
-	return l.text
-}
-
-func (l line) write(b *strings.Builder) {
-	if l.blank > 0 {
-		mark(b, l.said())
+// write writes a line.
+func write(b *strings.Builder, l display.Line) {
+	if l.Blank > 0 {
+		mark(b, l.Text)
 		return
 	}
-	writeText(b, l.text)
+	writeText(b, l.Text)
 }
 
 // hyphened are words that begin with a hyphen and fit into a line. Browsers break them at
@@ -107,21 +53,15 @@ func (l line) write(b *strings.Builder) {
 var hyphened = regexp.MustCompile(`(?:^|\s)(-\S{1,23})(?:\s|$)`)
 
 // writeWords writes a line, and keeps such words together.
-func (l line) writeWords(b *strings.Builder) {
-	at := hyphened.FindStringSubmatchIndex(l.text)
-	if at == nil {
-		l.write(b)
-		return
-	}
-	rest := l.text
-	for ; at != nil; at = hyphened.FindStringSubmatchIndex(rest) {
-		writeText(b, rest[:at[2]])
+func writeWords(b *strings.Builder, l display.Line) {
+	for at := hyphened.FindStringSubmatchIndex(l.Text); l.Blank == 0 && at != nil; at = hyphened.FindStringSubmatchIndex(l.Text) {
+		writeText(b, l.Text[:at[2]])
 		b.WriteString(`<span class="w">`)
-		writeText(b, rest[at[2]:at[3]])
+		writeText(b, l.Text[at[2]:at[3]])
 		b.WriteString(`</span>`)
-		rest = rest[at[3]:]
+		l.Text = l.Text[at[3]:]
 	}
-	writeText(b, rest)
+	write(b, l)
 }
 
 // writeText writes text that has no line breaks of its own.
@@ -180,5 +120,3 @@ func escape(b *strings.Builder, s string) { template.HTMLEscape(writer{b}, []byt
 type writer struct{ b *strings.Builder }
 
 func (w writer) Write(p []byte) (int, error) { return w.b.Write(p) }
-
-func number(n int) string { return strconv.Itoa(n) }

@@ -64,7 +64,7 @@ func (s *Server) listQuestions(w http.ResponseWriter, r *http.Request, d Device)
 	replyList(w, "questions", only(open, sees), "", func(r *hub.Record) any {
 		q := waiting{Question: r.ID, Kind: r.Kind, Detail: r.Detail, conversation: conversationOf(r), Conversation: r.Conversation}
 		if r.Kind == "permission" {
-			q.Shown = thingBelow(r, "").Plain()
+			q.Shown = viewBelow(r, "").String()
 		}
 		return q
 	})

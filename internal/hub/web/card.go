@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/look"
@@ -197,26 +198,26 @@ func lastWords(said string) string {
 	return last
 }
 
-// thingOf is what a permission is for, drawn.
-func thingOf(r *hub.Record) look.Thing {
+// toolView is what a permission is for.
+func toolView(r *hub.Record) display.View {
 	if len(r.Call.Questions) == 1 {
-		return thingBelow(r, r.Call.Questions[0].Text)
+		return viewBelow(r, r.Call.Questions[0].Text)
 	}
-	return thingBelow(r, "")
+	return viewBelow(r, "")
 }
 
-// thingBelow is what a permission is for, and the title if it says more.
-func thingBelow(r *hub.Record, title string) look.Thing {
-	return look.Draw(look.Call{Name: r.Call.Name, Server: r.Call.Server, Title: title, Detail: r.Detail, Dir: r.Dir, Tool: r.About.Tool})
+// viewBelow is what a permission is for, and the title if it says more.
+func viewBelow(r *hub.Record, title string) display.View {
+	return r.About.Call(display.Tool{Name: r.Call.Name, Server: r.Call.Server, Title: title, Input: []byte(r.Detail)}).View(r.Dir)
 }
 
 // permit draws what a permission is for, and its buttons.
 func (c *card) permit(r *hub.Record, whole bool) {
-	t := thingOf(r)
+	t := look.Draw(toolView(r))
 	if buttons(r) {
 		c.picks(r, &t)
 	}
-	c.Mark, c.Verb, c.Seen, c.Topic = t.Mark, t.Verb, seenMark(r), short(t.Title(), 90)
+	c.Mark, c.Verb, c.Seen, c.Topic = t.Mark, t.Verb, seenMark(r), short(t.Topic(), 90)
 	if c.Thing = t.Whole(); !whole && t.Long() {
 		if begin, more := t.Folded(); more >= minFold {
 			c.Thing, c.More, c.Seen = begin, more, ""
@@ -233,7 +234,7 @@ func (c *card) picks(r *hub.Record, t *look.Thing) {
 		p := pick{N: i, Class: pickOf(r, i)}
 		p.Gated = !strings.HasPrefix(p.Class, "reject")
 		if p.Class == "edited" {
-			c.Edited, c.Plan = i, t.Source()
+			c.Edited, c.Plan = i, t.Source
 			continue
 		}
 		label, what := o.Label, o.Description

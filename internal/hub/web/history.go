@@ -150,8 +150,7 @@ func lineOf(r *hub.Record) line {
 		l.What, l.End = cmp.Or(l.What, word), "by "+by
 	}
 	if r.Kind == "permission" {
-		t := thingOf(r)
-		l.Topic = short(t.Title(), 90)
+		l.Topic = short(toolView(r).Topic(), 90)
 	} else if len(r.Call.Questions) == 1 || len(r.End.Answers) == 0 { // else each says what it answers
 		l.Topic = short(cmp.Or(r.Call.Questions[0].Header, r.Call.Questions[0].Text), 90)
 	}

@@ -149,7 +149,7 @@ func permitted(r *hub.Record, form url.Values) error {
 		if strings.TrimSpace(form.Get("n0")) != "" {
 			return badf("a reason goes with a rejection: clear it to allow this, or reject")
 		}
-		if form.Has("plan") && !sameText(form.Get("plan"), thingOf(r).Source()) {
+		if form.Has("plan") && !sameText(form.Get("plan"), toolView(r).Source) {
 			return badf("the plan was edited: approve the edited plan, or undo the edits")
 		}
 	}

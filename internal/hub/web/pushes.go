@@ -102,9 +102,9 @@ func shortly(r *hub.Record) (title, text string, picks []int) {
 		}
 	}()
 	if r.Kind == "permission" {
-		t := thingOf(r)
-		title = agentOf(r) + " " + t.Verb
-		command, ok := t.Line(maxPushCommand)
+		v := toolView(r)
+		title = agentOf(r) + " " + v.Verb
+		command, ok := v.Command(maxPushCommand)
 		if !ok {
 			return title, "Open it to see all of it.", nil
 		}

@@ -42,10 +42,8 @@ func (o *outputs) keep(title string, content []gjson.Result) {
 		case "content":
 			add(unfence(strings.Trim(clean.Block(contentText(c.Get("content"))), "\n")), 0)
 		case "diff":
-			d := newDiff(c)
-			add(d.name, 0)
-			for _, l := range d.lines {
-				add(l.text, l.sign)
+			for _, l := range changeOf(c).Plain() {
+				add(l.Text, l.Sign)
 			}
 		}
 	}

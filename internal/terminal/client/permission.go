@@ -43,10 +43,8 @@ func (a approval) lines() (lines []string, signs []byte) {
 			}
 		case "diff":
 			shown = true
-			d := newDiff(c)
-			add(d.name, 0)
-			for _, l := range d.lines {
-				add(l.text, l.sign)
+			for _, l := range changeOf(c).Plain() {
+				add(l.Text, l.Sign)
 			}
 		}
 	}

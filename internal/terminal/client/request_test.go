@@ -228,9 +228,9 @@ func TestPermissionShowsAll(t *testing.T) {
 
 	got, signs := text(`{"toolCallId":"t","title":"Edit a.go","content":[{"type":"diff","path":"/a.go","oldText":"one\ntwo\nthree\n","newText":"one\n2\nthree\n"}]}`)
 	require.Equal(t, "Edit a.go\n/a.go +1 −1\n  one\n- two\n+ 2\n  three", got)
-	require.Equal(t, "\x00\x00\x00-+\x00", signs)
+	require.Equal(t, "\x00\x00 -+ ", signs)
 	got, signs = text(`{"toolCallId":"t","title":"Write a.go","content":[{"type":"diff","path":"/a.go","oldText":null,"newText":` + string(marshal(t, all)) + `}]}`)
-	require.Equal(t, "Write a.go\n/a.go (new) +30 −0\n+ "+strings.Join(command, "\n+ "), got)
+	require.Equal(t, "Write a.go\n/a.go 30 lines\n+ "+strings.Join(command, "\n+ "), got)
 	require.Equal(t, 30, strings.Count(signs, "+"))
 
 	got, _ = text(`{"toolCallId":"t","title":"Run command","rawInput":{"command":"rm -rf ~/","cwd":"/tmp","background":true}}`)
@@ -243,7 +243,7 @@ func TestPermissionShowsAll(t *testing.T) {
 func TestPermissionOfShownCall(t *testing.T) {
 	text, signs := shownFor(t, `{"sessionId":"s","toolCall":{"toolCallId":"t","title":"Edit a.go"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
 		`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","content":[{"type":"diff","path":"/a.go","oldText":null,"newText":"x\n"}]}`)
-	require.Equal(t, "Edit a.go\n/a.go (new) +1 −0\n+ x", text)
+	require.Equal(t, "Edit a.go\n/a.go 1 line\n+ x", text)
 	require.Equal(t, "\x00\x00+", signs)
 }
 

@@ -135,7 +135,7 @@ func TestScreenDiff(t *testing.T) {
 		return joined(s.Lines())
 	}
 	require.Equal(t, "✓ Edit\n  /a.go +1 −1\n  - two\n  + 2␛", diff("one\ntwo\nthree\n", "one\n2\x1b\nthree"))
-	require.Equal(t, "✓ Edit\n  /a.go (new) +1 −0\n  + x", diff(nil, "x"))
+	require.Equal(t, "✓ Edit\n  /a.go 1 line\n  + x", diff(nil, "x"))
 	require.Equal(t, "✓ Edit\n  /a.go +0 −0", diff("x\n", "x"))
 	require.Equal(t, "✓ Edit\n  /a.go +9 −0\n  + 1\n  + 2\n  + 3\n  + 4\n  + 5\n  + 6\n  … 3 more lines", diff("", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"))
 }

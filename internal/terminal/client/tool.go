@@ -120,10 +120,20 @@ func (s *screen) content(c gjson.Result, n int) (lines []string) {
 			lines = append(lines, s.faint(s.cut("  "+l)))
 		}
 	case "diff":
-		d := newDiff(c)
-		lines = append(lines, s.faint(s.cut("  "+d.name)))
-		for _, l := range d.short(diffLines) {
-			lines = append(lines, s.signed(l.sign, s.cut("  "+l.text)))
+		more := 0
+		for i, l := range changeOf(c).Plain() { // what came and went
+			switch {
+			case i == 0:
+				lines = append(lines, s.faint(s.cut("  "+l.Text)))
+			case l.Sign != '+' && l.Sign != '-':
+			case len(lines) <= diffLines:
+				lines = append(lines, s.signed(l.Sign, s.cut("  "+l.Text)))
+			default:
+				more++
+			}
+		}
+		if more > 0 {
+			lines = append(lines, s.cut("  … "+lineask.Counted(more, "more line", "more lines")))
 		}
 	}
 	return lines

@@ -15,7 +15,7 @@ const maxRunning = 5_000
 
 // Running is content for a command that still runs: the end of what it has
 // written, which is size bytes. Read returns a piece of that.
-func Running(size int64, read func(from, to int64) string) []acp.ToolCallContent {
+func (t Tool) Running(size int64, read func(from, to int64) string) []acp.ToolCallContent {
 	before := max(0, size-2*maxRunning)
 	tail := read(before, size)
 	text := strings.TrimRight(clean.Block(tail[:clean.Whole(tail)]), " \t\n")
@@ -33,10 +33,10 @@ func Running(size int64, read func(from, to int64) string) []acp.ToolCallContent
 func LeftOut(n int64) string { return "… " + bytesText(int(n)) + " left out …\n" }
 
 // Interrupted is a line about a command that was stopped.
-func Interrupted() []acp.ToolCallContent { return prose("Interrupted before it ended.") }
+func (t Tool) Interrupted() []acp.ToolCallContent { return prose("Interrupted before it ended.") }
 
 // InBackground is a line about a command that outlives its call.
-func InBackground(task, status string) []acp.ToolCallContent {
+func (t Tool) InBackground(task, status string) []acp.ToolCallContent {
 	if status == "" {
 		return prose("Running in the background as " + clean.Line(task) + ".")
 	}

@@ -26,7 +26,7 @@ func TestRunning(t *testing.T) {
 		"a cut line after what is not": {strings.Repeat("\x1b[0m", 250_000) + "half\nlast", "```console\n… 990.0 kB left out …\nlast\n```"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			content := display.Running(int64(len(tc.output)), func(from, to int64) string { return tc.output[from:to] })
+			content := display.Tool{}.Running(int64(len(tc.output)), func(from, to int64) string { return tc.output[from:to] })
 			if tc.want == "" {
 				require.Empty(t, content)
 				return

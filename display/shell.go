@@ -56,11 +56,11 @@ func shellResult(c ended) Update {
 // shellNotes say what the output does not.
 func shellNotes(c ended) []acp.ToolCallContent {
 	if id := c.structured.str("backgroundTaskId"); id != "" {
-		return InBackground(id, "")
+		return c.tool.InBackground(id, "")
 	}
 	var notes []acp.ToolCallContent
 	if c.structured.on("interrupted") {
-		notes = append(notes, Interrupted()...)
+		notes = append(notes, c.tool.Interrupted()...)
 	}
 	if file := c.structured.str("persistedOutputPath"); file != "" {
 		notes = append(notes, prose("The whole output is in "+clean.Span(shown(file, c.cwd))+".")...)

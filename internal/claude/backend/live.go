@@ -75,7 +75,7 @@ func (f *follower) show() {
 		return
 	}
 	if f.background {
-		content = append(content, display.InBackground(f.task, "")...)
+		content = append(content, f.c.tool.InBackground(f.task, "")...)
 	}
 	f.update(content)
 }
@@ -87,7 +87,7 @@ func (f *follower) content() ([]acp.ToolCallContent, bool) {
 		return nil, false
 	}
 	f.size = info.Size()
-	content := display.Running(f.size, f.read)
+	content := f.c.tool.Running(f.size, f.read)
 	if len(content) == 0 || content[0].Content.Content.Text.Text == f.sent {
 		return nil, false
 	}
@@ -168,7 +168,7 @@ func (f *follower) stopped(result display.Result) {
 		f.again()
 		update.Content, _ = f.content()
 	}
-	update.Content = append(update.Content, display.Interrupted()...)
+	update.Content = append(update.Content, f.c.tool.Interrupted()...)
 	f.p.change(f.id, f.c, update)
 	f.end()
 }
@@ -231,7 +231,7 @@ func (f *follower) close(status string) {
 	} else {
 		f.again()
 		content, _ := f.content()
-		f.update(append(content, display.InBackground(f.task, status)...))
+		f.update(append(content, f.c.tool.InBackground(f.task, status)...))
 	}
 	f.end()
 }

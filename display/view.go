@@ -309,7 +309,7 @@ func (v View) Plain() (lines []Line) {
 			}
 			continue
 		case "markdown":
-			p.Text = unfenced(p.Text)
+			p.Text = clean.Unfence(p.Text)
 		}
 		if p.Label != "" {
 			add(0, strings.TrimSpace(p.Label+" "+p.Stat))
@@ -346,21 +346,6 @@ func (p Part) words() string {
 		return p.Label + ": " + strings.TrimSuffix(p.Text, "\n")
 	}
 	return p.Text
-}
-
-// unfenced is a text without its fences, if it is one block of code.
-func unfenced(text string) string {
-	text = strings.Trim(text, "\n")
-	first, rest, ok := strings.Cut(text, "\n")
-	fence := first[:len(first)-len(strings.TrimLeft(first, "`"))]
-	if !ok || len(fence) < 3 {
-		return text
-	}
-	body, found := strings.CutSuffix(rest, fence)
-	if !found || body != "" && !strings.HasSuffix(body, "\n") || strings.Contains("\n"+body, "\n"+fence) {
-		return text
-	}
-	return strings.TrimSuffix(body, "\n")
 }
 
 // squeezed is all that is drawn, for comparing.

@@ -99,8 +99,7 @@ func (p *proxy) permits(id []byte, params gjson.Result, asked *about.Asked) {
 		w.options = append(w.options, strings.Clone(o.Get("optionId").Raw))
 	}
 	it := desk.Item{Kind: desk.Permission, Unqueued: true, Call: about.PermissionCall(request)}
-	it.About.Tool = about.ToolOf(request)
-	it.About.Text = about.TextOf(request)
+	it.About.Tool = about.ToolTold(request)
 	it.Call.Session = w.in.id
 	if apart || w.in.id != w.session {
 		it.Call.SubAgent = convert.SubAgent{Parent: strings.Clone(params.Get(parentMeta).Str), Session: w.session}

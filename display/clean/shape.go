@@ -61,6 +61,21 @@ func Fence(lang, body string) string {
 	return fence + lang + "\n" + body + end + fence
 }
 
+// Unfence returns a text without its fences, if it is one block of code and nothing else.
+func Unfence(text string) string {
+	text = strings.Trim(text, "\n")
+	first, rest, ok := strings.Cut(text, "\n")
+	fence := first[:len(first)-len(strings.TrimLeft(first, "`"))]
+	if !ok || len(fence) < 3 {
+		return text
+	}
+	body, found := strings.CutSuffix(rest, fence)
+	if !found || body != "" && !strings.HasSuffix(body, "\n") || strings.Contains("\n"+body, "\n"+fence) {
+		return text
+	}
+	return strings.TrimSuffix(body, "\n")
+}
+
 // Span returns s, one line, as an inline code span of Markdown that holds
 // whatever backticks s has.
 func Span(s string) string {

@@ -68,6 +68,15 @@ func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
 	return t
 }
 
+// CallOf is the tool call of a request.
+func CallOf(r acp.RequestPermissionRequest) (t display.Tool) {
+	if r.ToolCall.Title != nil {
+		t.Title = *r.ToolCall.Title
+	}
+	t.Input, _ = r.ToolCall.RawInput.(json.RawMessage)
+	return t
+}
+
 // Unseen is what a client does not show that shows no more of a request than its title,
 // for people: why it is asked, a plan, or a command that the title does not have whole.
 func Unseen(r acp.RequestPermissionRequest) string {

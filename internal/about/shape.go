@@ -1,6 +1,7 @@
 package about
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -211,16 +212,6 @@ func (a *Asked) look() look {
 	return l
 }
 
-// Shown is what the user is shown of its tool call: a member of that, or what stands for
-// it.
-func (a *Asked) Shown(member string) gjson.Result {
-	l := a.look()
-	if member == "rawInput" {
-		return gjson.Parse(l.input())
-	}
-	return gjson.Parse(l.members[member])
-}
-
 // Lost reports whether the agent has shown more of the tool call than is known here.
 func (a *Asked) Lost() bool { return a.shape.lost }
 
@@ -228,26 +219,22 @@ func (a *Asked) Lost() bool { return a.shape.lost }
 // if a person elsewhere would not see all of it, or if an answer could not be told apart.
 func (a *Asked) Request() (r acp.RequestPermissionRequest, ok bool) {
 	id, options, l := a.params.Get("toolCall.toolCallId"), a.params.Get("options"), a.look()
-	if id.Type != gjson.String || id.Str == "" || a.ended || a.Lost() || l.size() > MaxShapes || !l.whole() || !distinct(options) {
-		return r, false
-	}
 	r.ToolCall.ToolCallId = acp.ToolCallId(id.Str)
-	if json.Unmarshal([]byte(options.Raw), &r.Options) != nil ||
-		l.read("content", &r.ToolCall.Content) != nil || l.read("locations", &r.ToolCall.Locations) != nil ||
-		l.read("title", &r.ToolCall.Title) != nil || l.read("kind", &r.ToolCall.Kind) != nil {
-		return r, false
+	ok = id.Str != "" && !a.ended && !a.Lost() && l.size() <= MaxShapes && l.whole() && distinct(options)
+	for _, raw := range gjson.Parse(l.members["content"]).Array() {
+		var c acp.ToolCallContent
+		if json.Unmarshal([]byte(raw.Raw), &c) != nil {
+			c, ok = acp.ToolContent(acp.TextBlock("["+raw.Get("type").Str+"]")), false
+		}
+		r.ToolCall.Content = append(r.ToolCall.Content, c)
+	}
+	for name, v := range map[string]any{"locations": &r.ToolCall.Locations, "title": &r.ToolCall.Title, "kind": &r.ToolCall.Kind} {
+		ok = (l.members[name] == "" || json.Unmarshal([]byte(l.members[name]), v) == nil) && ok
 	}
 	if input := l.input(); input != "" {
 		r.ToolCall.RawInput = json.RawMessage(input)
 	}
-	return r, true
-}
-
-func (l look) read(name string, v any) error {
-	if l.members[name] == "" {
-		return nil
-	}
-	return json.Unmarshal([]byte(l.members[name]), v)
+	return r, json.Unmarshal([]byte(options.Raw), &r.Options) == nil && ok
 }
 
 // whole reports whether there is something to show, and nothing that is cut off, or
@@ -295,9 +282,11 @@ func distinct(options gjson.Result) bool {
 	return len(ids) > 0
 }
 
-// TextOf is what a request says in words beside its input: texts, resources, and
-// files that are named nowhere else.
-func TextOf(r acp.RequestPermissionRequest) string {
+// ToolTold is [ToolOf] for the request of any agent, with what it says in words beside its
+// input: texts, resources, and files that are named nowhere else. What an editor alone can
+// show is named.
+func ToolTold(r acp.RequestPermissionRequest) Tool {
+	t := ToolOf(r)
 	var parts []string
 	input, _ := r.ToolCall.RawInput.(json.RawMessage)
 	named := []string{string(input)}
@@ -308,24 +297,33 @@ func TextOf(r acp.RequestPermissionRequest) string {
 		switch {
 		case c.Diff != nil:
 			named = append(named, c.Diff.Path)
+		case c.Terminal != nil:
+			parts = append(parts, "[terminal]")
 		case c.Content == nil:
 		case c.Content.Content.Text != nil:
-			parts = append(parts, c.Content.Content.Text.Text)
+			if text := c.Content.Content.Text.Text; !bytes.Contains(input, quoted(clean.Unfence(text))) {
+				parts = append(parts, text)
+			}
 		case c.Content.Content.ResourceLink != nil:
 			l := c.Content.Content.ResourceLink
 			parts = append(parts, strings.TrimSpace(l.Name+" "+l.Uri))
 		case c.Content.Content.Resource != nil && c.Content.Content.Resource.Resource.TextResourceContents != nil:
 			t := c.Content.Content.Resource.Resource.TextResourceContents
 			parts = append(parts, t.Uri+"\n"+t.Text)
+		case c.Content.Content.Image != nil:
+			parts = append(parts, "[image]")
+		default:
+			parts = append(parts, "[content that only an editor can show]")
 		}
 	}
 	all := strings.Join(append(named, parts...), "\n")
 	for _, l := range r.ToolCall.Locations {
-		if quoted := clean.JSON(l.Path); !namesPath(all, l.Path) && !namesPath(all, string(quoted[1:len(quoted)-1])) {
+		if !namesPath(all, l.Path) && !namesPath(all, string(quoted(l.Path))) {
 			parts = append(parts, l.Path)
 		}
 	}
-	return strings.Join(parts, "\n\n")
+	t.Text = strings.Join(parts, "\n\n")
+	return t
 }
 
 // namesPath reports whether a path stands in a text, and not only as the beginning of

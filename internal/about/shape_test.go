@@ -74,15 +74,12 @@ func TestWhatIsAskedFor(t *testing.T) {
 					first = a
 				}
 			}
-			require.Equal(t, c.title, first.Shown("title").Str)
-			require.Equal(t, c.input, first.Shown("rawInput").Raw)
-			require.Equal(t, c.changed, changed)
 			r, ok := first.Request()
+			require.Equal(t, c.title, *r.ToolCall.Title)
+			require.Equal(t, c.input, string(CallOf(r).Input))
+			require.Equal(t, c.changed, changed)
 			require.Equal(t, c.elsewhere, ok)
 			require.Equal(t, c.lost, first.Lost())
-			if ok {
-				require.Equal(t, c.title, *r.ToolCall.Title)
-			}
 		})
 	}
 }
@@ -115,11 +112,12 @@ func TestShapesAreForgotten(t *testing.T) {
 
 // What a request says in words stands beside its input. A file that it names is told
 // unless it is named there, or in the title, already.
-func TestTextOf(t *testing.T) {
+func TestToolTold(t *testing.T) {
 	const said = `"content":[{"type":"content","content":{"type":"text","text":"See /c.go"}},{"type":"diff","path":"/d.go","newText":"x"}]`
 	for name, c := range map[string]struct{ call, text string }{
 		"nothing":                {`"title":"ls"`, ""},
 		"words":                  {`"title":"ls",` + said, "See /c.go"},
+		"words of the input":     {`"rawInput":{"command":"ls\nrm"},"content":[{"type":"content","content":{"type":"text","text":"` + "```sh\\nls\\nrm\\n```" + `"}}]`, ""},
 		"a file":                 {`"title":"Edit","locations":[{"path":"/a.go"}]`, "/a.go"},
 		"one of the title":       {`"title":"Edit /a.go","locations":[{"path":"/a.go"}]`, ""},
 		"one of the input":       {`"rawInput":{"path":"/a.go"},"locations":[{"path":"/a.go"}]`, ""},
@@ -137,7 +135,7 @@ func TestTextOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, ok := NewShapes().Ask(gjson.Parse(`{"options":[{"optionId":"y","name":"Yes"}],"toolCall":{"toolCallId":"t",` + c.call + `}}`)).Request()
 			require.True(t, ok)
-			require.Equal(t, c.text, TextOf(r))
+			require.Equal(t, c.text, ToolTold(r).Text)
 		})
 	}
 }

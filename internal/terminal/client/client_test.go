@@ -242,7 +242,7 @@ func TestPermissionRequestShowsAll(t *testing.T) {
 	c.in.Close()
 	out, err := c.ends()
 	require.NoError(t, err)
-	require.Contains(t, out, "\n"+command+"\n1. ")
+	require.Contains(t, out, "\n$ "+strings.ReplaceAll(command, "\n", "\n$ ")+"\n1. ")
 }
 
 // The agent takes its question back; the next one is asked as usual.

@@ -221,7 +221,7 @@ func TestAnAnswerToWhatHasChanged(t *testing.T) {
 				return first(ctx)
 			})
 			p.ask(a)
-			require.Equal(t, []string{"List files\ncommand: ls", "List files\ncommand: rm"}, texts)
+			require.Equal(t, []string{"List files\n$ ls", "List files\n$ rm"}, texts)
 			require.Len(t, a.said, 1)
 			require.Empty(t, p.err)
 		})
@@ -263,7 +263,7 @@ func TestAKeyForWhatHasChanged(t *testing.T) {
 	require.Empty(t, a.said)
 	w.openPicker()
 	lines, _, _ := w.picker.View()
-	require.Contains(t, strings.Join(lines, "\n"), "command: rm")
+	require.Contains(t, strings.Join(lines, "\n"), "$ rm")
 	key("1")
 	require.Empty(t, a.said, "it has to be seen")
 	key("enter")
@@ -361,7 +361,7 @@ func TestAnsweredHereAndTakenBack(t *testing.T) {
 // A question that the agent takes back because somebody has answered it behind the agent
 // is not told as withdrawn.
 func TestAnsweredBehindTheAgent(t *testing.T) {
-	for outcome, words := range map[string]string{"answered": "Answered elsewhere by Ann: List files command: ls", "cancelled": "Dismissed elsewhere by Ann: List files command: ls"} {
+	for outcome, words := range map[string]string{"answered": "Answered elsewhere by Ann: List files $ ls", "cancelled": "Dismissed elsewhere by Ann: List files $ ls"} {
 		l := &link{told: newTold(""), box: newBox()}
 		a := asksFor(t, l)
 		a.cancel(life.Elsewhere{Outcome: outcome, By: "Ann"})

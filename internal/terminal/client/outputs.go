@@ -40,7 +40,7 @@ func (o *outputs) keep(title string, content []gjson.Result) {
 	for _, c := range content {
 		switch c.Get("type").Str {
 		case "content":
-			add(unfence(strings.Trim(clean.Block(contentText(c.Get("content"))), "\n")), 0)
+			add(clean.Unfence(strings.Trim(clean.Block(contentText(c.Get("content"))), "\n")), 0)
 		case "diff":
 			for _, l := range changeOf(c).Plain() {
 				add(l.Text, l.Sign)

@@ -125,7 +125,7 @@ func TestPermission(t *testing.T) {
 		"title":"ls \u001b]0;; rm -rf ~\u0007","content":[{"type":"content","content":{"type":"text","text":"lists files"}}]},
 		"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Allow","kind":"reject_once"}]}`
 	text, _ := shownFor(t, asks)
-	require.Equal(t, "ls ␛]0;; rm -rf ~␇\nlists files", text, "nothing is hidden from who approves")
+	require.Equal(t, "ls ␛]0;; rm -rf ~␇\nThe agent says\nlists files", text, "nothing is hidden from who approves")
 	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(asks))
 	require.NoError(t, err)
 	require.True(t, r.closed)
@@ -218,9 +218,9 @@ func TestPermissionShowsAll(t *testing.T) {
 	}
 	all := strings.Join(command, "\n")
 	got, _ := text(`{"toolCallId":"t","title":"Run it","content":` + content("```sh\n"+all+"\n```") + `}`)
-	require.Equal(t, "Run it\n"+all, got)
+	require.Equal(t, "Run it\nThe agent says\n"+all, got)
 	got, _ = text(`{"toolCallId":"t","title":"Run it","content":` + content("echo a\n```\nrm -rf ~/\n```\necho b") + `}`)
-	require.Equal(t, "Run it\necho a\n```\nrm -rf ~/\n```\necho b", got)
+	require.Equal(t, "Run it\nThe agent says\necho a\n```\nrm -rf ~/\n```\necho b", got)
 	got, _ = text(`{"toolCallId":"t","title":"Run it","content":` + content("```\necho a\n```\nrm -rf ~/\n```\n") + `}`)
 	require.Contains(t, got, "rm -rf ~/")
 	got, _ = text(`{"toolCallId":"t","title":"make","content":` + content("make") + `}`)
@@ -234,7 +234,9 @@ func TestPermissionShowsAll(t *testing.T) {
 	require.Equal(t, 30, strings.Count(signs, "+"))
 
 	got, _ = text(`{"toolCallId":"t","title":"Run command","rawInput":{"command":"rm -rf ~/","cwd":"/tmp","background":true}}`)
-	require.Equal(t, "Run command\ncommand: rm -rf ~/\ncwd: /tmp\nbackground: true", got, "an agent that gives the input alone")
+	require.Equal(t, "Run command\n$ rm -rf ~/\ncwd: /tmp\nbackground: true", got, "an agent that gives the input alone")
+	got, _ = text(`{"toolCallId":"t","title":"Look","content":[{"type":"terminal","terminalId":"x"},{"type":"hologram"},{"type":"content","content":{"type":"image","data":"AA==","mimeType":"image/png"}}]}`)
+	require.Equal(t, "Look\nThe agent says\n[terminal]\n\n[content that only an editor can show]\n\n[image]", got, "what cannot be drawn is named")
 	got, _ = text(`{"toolCallId":"t","title":"$ rm -rf ~/","rawInput":{"command":"rm -rf ~/"}}`)
 	require.Equal(t, "$ rm -rf ~/", got)
 }

@@ -176,10 +176,11 @@ func (t *told) describe(a *waiting) {
 	d.Kind, d.Agent, d.Dir, d.Unqueued = desk.Question, t.name, t.dir, true
 	d.About.Model = t.version
 	t.in(a.session).words.Tell(&d.About)
+	var r acp.RequestPermissionRequest
 	if a.permission {
-		lines, signs := newApproval(a.asked).lines()
-		d.here.Questions[0].Text, d.signs = strings.Join(lines, "\n"), signs
-		d.verbatim = a.asked.Shown("kind").Str != "switch_mode"
+		r, d.elsewhere = a.asked.Request()
+		d.here.Questions[0].Text, d.signs = approved(r, a.asked.Lost())
+		d.verbatim = r.ToolCall.Kind == nil || *r.ToolCall.Kind != acp.ToolKindSwitchMode
 		d.Kind = desk.Permission
 	}
 	d.Call = d.here
@@ -187,15 +188,12 @@ func (t *told) describe(a *waiting) {
 		d.Call.ID = ""
 	}
 	t.ids[a.call.ID] = true
-	if a.permission {
-		var r acp.RequestPermissionRequest
-		if r, d.elsewhere = a.asked.Request(); d.elsewhere {
-			c := about.PermissionCall(r)
-			d.Call.Questions, d.Call.Input = c.Questions, c.Input
-			d.About.Tool = about.ToolOf(r)
-			d.About.Text, d.About.NoReason = about.TextOf(r), !t.takesNotes
-			fits = d.About.Check(c.Questions[0].Options)
-		}
+	if a.permission && d.elsewhere {
+		c := about.PermissionCall(r)
+		d.Call.Questions, d.Call.Input = c.Questions, c.Input
+		d.About.Tool = about.ToolTold(r)
+		d.About.NoReason = !t.takesNotes
+		fits = d.About.Check(c.Questions[0].Options)
 	}
 	d.Check = func(answers []convert.Answer) error {
 		if d.another() {

@@ -277,7 +277,7 @@ func TestWindowPermissionShowsAll(t *testing.T) {
 	w.sees("rm -rf ~/")
 	w.sees("2. Reject")
 	w.presses("v", "\x1b[F") // End
-	w.sees("of 28")
+	w.sees("of 29")
 	w.presses("\x0f") // Ctrl+O
 	w.sees("2. Reject")
 	w.presses("2")
@@ -447,7 +447,7 @@ func TestWindowPermissionOfASubAgent(t *testing.T) {
 	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`)
 	sub := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.Replace(barePermission, `"s"`, `"sub"`, 1))
 	w.sees("Clean up")
-	w.sees("command: rm -rf ~")
+	w.sees("$ rm -rf ~")
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("3", sub))
 	own := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
 	w.sees("ls")
@@ -466,7 +466,7 @@ func TestWindowPermissionChanges(t *testing.T) {
 	w.updates(`{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"Clean up","rawInput":{"command":"rm -rf ~"}}`)
 	w.sees("The agent has changed what it asks for:")
 	w.sees("Clean up")
-	w.sees("command: rm -rf ~")
+	w.sees("$ rm -rf ~")
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"yes"}}`, w.insists("\r", reply))
 	w.quits()
 }
@@ -480,7 +480,7 @@ func TestWindowPermissionUnderAnOldID(t *testing.T) {
 		`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Clean up","rawInput":{"command":"rm -rf ~"}}`)
 	w.sees("✓ ls")
 	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
-	w.sees("command: rm -rf ~")
+	w.sees("$ rm -rf ~")
 	w.sees("3. Reject")
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("3", reply))
 	w.quits()

@@ -1,10 +1,12 @@
 package client
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
@@ -100,62 +102,61 @@ func (s *screen) viewTool(t *tool) []string {
 	if !t.running {
 		return lines
 	}
-	var output []string
+	var output []display.Line
 	for _, c := range t.content {
-		if c.Get("type").Str == "content" {
-			output = append(output, unfenced(clean.Block(contentText(c.Get("content"))))...)
-		}
+		output = append(output, inShort(c)...)
 	}
-	for _, l := range output[max(0, len(output)-outputLines):] {
-		lines = append(lines, s.faint(s.cut("  "+l)))
-	}
-	return lines
+	return append(lines, s.toolLines(output[max(0, len(output)-outputLines):])...)
 }
 
-// content draws an item of a tool call's content in short.
-func (s *screen) content(c gjson.Result, n int) (lines []string) {
+// contentLines is an item of a tool call's content, all of it.
+func contentLines(c gjson.Result) []display.Line {
+	p := display.Part{Kind: "markdown"}
 	switch c.Get("type").Str {
 	case "content":
-		for _, l := range head(unfenced(clean.Block(contentText(c.Get("content")))), n) {
-			lines = append(lines, s.faint(s.cut("  "+l)))
-		}
+		p.Text = clean.Block(contentText(c.Get("content")))
 	case "diff":
-		more := 0
-		for i, l := range changeOf(c).Plain() { // what came and went
-			switch {
-			case i == 0:
-				lines = append(lines, s.faint(s.cut("  "+l.Text)))
-			case l.Sign != '+' && l.Sign != '-':
-			case len(lines) <= diffLines:
-				lines = append(lines, s.signed(l.Sign, s.cut("  "+l.Text)))
-			default:
-				more++
-			}
+		change := display.Change{Path: c.Get("path").Str, New: c.Get("newText").Str}
+		if old := c.Get("oldText"); old.Type == gjson.String {
+			change.Old = &old.Str
 		}
-		if more > 0 {
-			lines = append(lines, s.cut("  … "+lineask.Counted(more, "more line", "more lines")))
-		}
+		p = change.Part("")
+	default:
+		return nil
 	}
-	return lines
+	return display.View{Parts: []display.Part{p}}.Plain()
 }
 
-// unfenced is text of several lines without blank ones and without the fences
-// of Markdown.
-func unfenced(text string) []string {
-	var lines []string
-	for l := range strings.SplitSeq(text, "\n") {
-		if strings.TrimSpace(l) == "" || strings.HasPrefix(strings.TrimSpace(l), "```") {
-			continue
-		}
-		lines = append(lines, l)
-	}
-	return lines
+// inShort is contentLines without blank ones, without the fences of Markdown, and without
+// the lines that a change leaves as they are.
+func inShort(c gjson.Result) []display.Line {
+	return slices.DeleteFunc(contentLines(c), func(l display.Line) bool {
+		text := strings.TrimSpace(l.Text)
+		return text == "" || strings.HasPrefix(text, "```") || l.Sign == ' ' || l.Sign == '@'
+	})
 }
 
-// head is the first n lines, and how many more there are.
-func head(lines []string, n int) []string {
-	if len(lines) <= n+1 { // the line that says so can as well be the last one
-		return lines
+// content draws an item of a tool call's content in n lines, and says how many more there
+// are.
+func (s *screen) content(c gjson.Result, n int) []string {
+	all := inShort(c)
+	if c.Get("type").Str == "diff" {
+		n = 1 + diffLines
 	}
-	return append(lines[:n:n], "… "+lineask.Counted(len(lines)-n, "more line", "more lines"))
+	if more := len(all) - n; more > 1 { // the line that says so can as well be the last one
+		all = append(all[:n:n], display.Line{Text: "… " + lineask.Counted(more, "more line", "more lines")})
+	}
+	return s.toolLines(all)
+}
+
+// toolLines draws lines below the name of a tool call.
+func (s *screen) toolLines(all []display.Line) (lines []string) {
+	for _, l := range all {
+		line := s.cut("  " + l.Text)
+		if l.Sign == 0 {
+			line = s.faint(line)
+		}
+		lines = append(lines, s.signed(l.Sign, line))
+	}
+	return lines
 }

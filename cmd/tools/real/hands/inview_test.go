@@ -100,6 +100,8 @@ func TestDismissalIsTakenBack(t *testing.T) {
 	p.click(".dismiss")
 	p.until(`document.querySelector(".sending:not([hidden])")?.innerText.includes("Dismissing")`)
 	p.shot("dismissing")
+	p.eval(`document.querySelector(".reason").dispatchEvent(new Event("toggle")); 0`) // a slow machine tells late that the field was opened, before
+	require.Equal(t, "false", p.eval(`document.querySelector(".sending").hidden`))
 	p.click(".undo")
 	p.until(`document.querySelector(".sending").hidden && document.querySelector(".acts .allow").getClientRects().length`)
 	run()

@@ -5,7 +5,7 @@ import { fields } from "./keep.js";
 
 const pending = new WeakMap(); // card: its act
 export const isPending = (card) => pending.has(card);
-const state = (card) => new URLSearchParams(new FormData(card.querySelector("form.answer"))).toString();
+const state = (card) => new URLSearchParams(new FormData(card.querySelector("form.answer"))) + [...card.querySelectorAll("details")].map((d) => d.open).join();
 
 // What a button does, or a pick: all of it is read now.
 export function read(card, button) {
@@ -82,7 +82,7 @@ export function acts({ say, send, rest }) {
   function other(event) {
     const card = event.target.closest?.(".card"), act = pending.get(card);
     if (!act) return;
-    if (event.type === "toggle" || (event.type === "focusin" ? event.target.matches(fields + ", select") : state(card) !== act.state)) halt(card);
+    if (event.type === "focusin" ? event.target.matches(fields + ", select") : state(card) !== act.state) halt(card);
   }
   for (const kind of ["input", "change", "focusin", "toggle"]) document.addEventListener(kind, other, true);
   return { hold, release, halt };

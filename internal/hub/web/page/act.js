@@ -3,8 +3,9 @@
 import { seen } from "./seen.js";
 import { fields } from "./keep.js";
 
-const pending = new WeakMap(); // card: its act
+const pending = new Map(); // card: its act
 export const isPending = (card) => pending.has(card);
+export const isAlone = (card) => isPending(card) && !pending.get(card).bar; // not one of many
 const state = (card) => new URLSearchParams(new FormData(card.querySelector("form.answer"))) + [...card.querySelectorAll("details")].map((d) => d.open).join();
 
 // What a button does, or a pick: all of it is read now.
@@ -33,6 +34,8 @@ function answer(form) {
     return (asks.length > 1 ? short(name, 40) + ": " : "") + [...picks, ...words].join(", ");
   }).join(" · "), 160);
 }
+// What a card is about, in a line.
+export const topicOf = (card) => card.dataset.topic || short((card.querySelector(".intro, .text") ?? card.querySelector("h3")).textContent.trim(), 70);
 export function short(t, most = 80) { return t.length > most ? t.slice(0, most) + "…" : t; }
 
 export function stop(card) {
@@ -43,6 +46,7 @@ export function stop(card) {
   const line = card.querySelector(".sending");
   line.hidden = true;
   line.replaceChildren();
+  act.over?.(act);
   return act;
 }
 
@@ -61,14 +65,14 @@ export function acts({ say, send, rest }) {
   }
   const runs = (act, least = 0) => { act.timer = setTimeout(() => release(act.card), Math.max(least, act.until - performance.now())); };
   // A press begins an act: what is pending in its card waits for how it ends.
-  let pressed = null;
+  let pressed = [];
   document.addEventListener("pointerdown", (event) => {
-    pressed = pending.get(event.target.closest?.(".card"));
-    clearTimeout(pressed?.timer);
+    pressed = [...pending.values()].filter((act) => act.card.contains(event.target) || act.bar?.contains(event.target));
+    for (const act of pressed) clearTimeout(act.timer);
   }, true);
   for (const kind of ["pointerup", "pointercancel"]) document.addEventListener(kind, () => {
-    if (pressed && pending.get(pressed.card) === pressed) runs(pressed, 1000); // its click comes first
-    pressed = null;
+    for (const act of pressed) if (pending.get(act.card) === act) runs(act, 1000); // its click comes first
+    pressed = [];
   }, true);
   function release(card) {
     const act = stop(card);

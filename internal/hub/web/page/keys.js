@@ -2,12 +2,7 @@
 import { fields } from "./keep.js";
 import { bring, decidable, inView, touchesView } from "./seen.js";
 
-const help = [
-  ["j, k", "next, previous"], ["1 to 9", "pick an option"], ["a, Enter", "allow"], ["r", "reject, with a reason"],
-  ["o", "your own words"], ["s", "show all"], ["n", "not now"], ["z", "undo"], ["Ctrl+Enter", "submit"], ["/", "filter"], ["?", "these keys"],
-];
-
-export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled }) {
+export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled, opens }) {
   // What keys are for: the card that the person went to, by key or pointer, and when.
   // A card that has got the focus otherwise is not chosen.
   let chosen = null, since = -Infinity;
@@ -23,6 +18,7 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
   }
   function go(card, part) {
     choose(card);
+    opens(card);
     rest(card);
     moving(() => bring(card, part));
   }
@@ -93,6 +89,7 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
     const what = part(card, event.key);
     if (!what) return types(event);
     if (event.repeat) return;
+    if (card.matches(".row")) return go(card);
     if (event.key !== "z") halt(card); // also if this key does not count
     if (document.activeElement.matches("button")) rest(card); // an Enter after it is not for that
     if (card !== chosen) return say("Press j to choose this card.");
@@ -111,25 +108,6 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
       say("Press Enter: " + what.firstElementChild.textContent);
     } else what.click();
   }
-  function sheet() {
-    let d = document.getElementById("keys");
-    if (!d) {
-      d = document.createElement("dialog");
-      d.id = "keys";
-      d.setAttribute("aria-labelledby", "keys-name");
-      d.innerHTML = `<h2 id="keys-name">Keyboard shortcuts</h2><dl></dl><form method="dialog"><button class="quiet">Close</button></form>`;
-      for (const [k, what] of help) {
-        const dt = document.createElement("dt"), dd = document.createElement("dd");
-        dt.innerHTML = "<kbd></kbd>";
-        dt.firstChild.textContent = k;
-        dd.textContent = what;
-        d.querySelector("dl").append(dt, dd);
-      }
-      document.body.append(d);
-    }
-    if (d.open) d.close(); else d.showModal();
-  }
-  document.getElementById("keys-button").onclick = () => { document.getElementById("menu").open = false; sheet(); };
   // So do the keys that a browser knows, for what has the focus.
   function reachable(target, event) {
     const card = target.closest(".card"), what = target.closest("label") ?? target;
@@ -188,7 +166,7 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
     }
     if (/^(Enter|\s)$/.test(event.key)) return; // as the browser has it
     if (!getSelection().isCollapsed) return types(event);
-    if (event.key === "?") sheet();
+    if (event.key === "?") document.getElementById("keys-button").click();
     else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
     else if (event.key === "/" && !document.getElementById("filter-button").hidden) document.getElementById("filter-button").click();

@@ -1,13 +1,13 @@
 // The page works without this script: every question is a plain form. With it,
 // questions come and go by themselves, what was typed survives a reload, and an
 // answer does not leave the page.
-import { acts, given, isPending, labelOf, read, short, stop, told } from "./act.js";
+import { acts, given, isPending, labelOf, read, short, stop, told, topicOf } from "./act.js";
 import { begun, drop, fields, forget, forgetAll, headers, isLater, keep, putAside, restore, secret, strays } from "./keep.js";
 import { inView, isCut, lacks, onSeen, touchesView, waits, watch } from "./seen.js";
 import { notifications, notify, turned } from "./notify.js";
 import { keys } from "./keys.js";
-import { phone } from "./phone.js";
 import { away } from "./away.js";
+import { rows } from "./rows.js";
 
 const cards = document.getElementById("cards");
 const link = document.getElementById("link");
@@ -28,6 +28,7 @@ function say(text, quiet = false) {
 
 // Buttons that permit are there once the end was in view.
 function ready(card) {
+  countSeen();
   const wait = waits(card), busy = Boolean(card.mine);
   for (const b of card.querySelectorAll("form.answer button:not(.unfold)")) b.disabled = busy || b.hasAttribute("data-gated") && wait;
   const more = card.querySelector(".more");
@@ -56,7 +57,34 @@ async function unfold(card) {
   }
 }
 
+// What may be allowed together: a plan is more than one call, and an agent that is gone has
+// it some time.
+const allowing = (card) => card.querySelector(".acts .allow[name=a0]:enabled");
+const may = (card) => card.isConnected && card.matches(".permission:not(.plan, .away, .over, [hidden])") && allowing(card) && !waits(card) && !isPending(card) && !typedIn(card);
+let counting = false;
+function countSeen() {
+  if (!counting) queueMicrotask(() => {
+    const n = open().filter(may).length;
+    for (const b of document.querySelectorAll(".bulk")) {
+      b.hidden = n < 2;
+      b.textContent = `Allow the ${n} you have seen…`;
+    }
+    document.getElementById("bulk")?.update();
+    counting = false;
+  });
+  counting = true;
+}
+// What few need is fetched when they do.
+function lazily(buttons, name, given) {
+  for (const b of document.querySelectorAll(buttons)) b.onclick = async () => {
+    document.getElementById("menu").open = false;
+    try { (await import(`/${name}.js`)).default(given); } catch { say("It could not be loaded. Reload the page and try again."); }
+  };
+}
+
 function count() {
+  draw();
+  countSeen();
   const n = Number(document.getElementById("total")?.dataset.count ?? open().length);
   const aside = open().filter((c) => c.hidden).length;
   document.title = (dot.matches(".lost") ? "Not connected · " : n === 0 ? "" : n === 1 ? "1 question waiting · " : n + " questions waiting · ") + "acp-bridge";
@@ -94,9 +122,9 @@ function moving(change) {
 }
 // A card that ends keeps its foot where it is: the receipt takes the place of its
 // buttons, and what is below stays there.
-function rearrange(change, ending) {
+function rearrange(change, ending, at) {
   moving((before) => {
-    const used = ending?.mine ? ending : inUse([...before.keys()]);
+    const used = ending?.alone ? ending : at ?? inUse([...before.keys()]);
     const edge = () => used && used.getBoundingClientRect()[used === ending ? "bottom" : "top"], was = edge();
     change();
     if (used?.isConnected && !used.hidden) scrollBy({ top: edge() - was, behavior: "instant" });
@@ -123,6 +151,7 @@ function end(card, what, said, steps) {
   if (first) {
     stop(card);
     forget(card);
+    card.classList.remove("row");
   }
   rearrange(() => {
     if (first) {
@@ -136,14 +165,14 @@ function end(card, what, said, steps) {
   over.set(card.id, card);
   setTimeout(() => { if (acting === card) acting = null; }, 10000);
   if (hadFocus) rest(card);
-  if (card.mine) moving(() => card.scrollIntoView({ block: "nearest", behavior: "instant" }));
+  if (card.alone) moving(() => card.scrollIntoView({ block: "nearest", behavior: "instant" }));
   card.going = setTimeout(() => go(card), 6000);
 }
 function tell(card, what, said, steps) {
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
   if (what) head.textContent = what;
   const several = card.querySelectorAll(".ask").length > 1 && head.textContent.includes(": "); // each says what it is about
-  const topic = several ? "" : card.dataset.topic || short((card.querySelector(".intro, .text") ?? card.querySelector("h3")).textContent.trim(), 70);
+  const topic = several ? "" : topicOf(card);
   tail.textContent = (head.textContent ? "· " : "") + (topic && topic + " · ") + said;
   if (steps) card.querySelector(".steps").replaceChildren(...steps.map(([text, done]) => {
     const s = document.createElement("span");
@@ -196,21 +225,23 @@ const sendNow = () => open().forEach(release);
 addEventListener("pagehide", sendNow);
 document.addEventListener("visibilitychange", () => { if (document.hidden) sendNow(); else refreshSoon(); });
 
-async function send({ card, button, doing, body, words }) {
+async function send({ card, button, doing, body, words, bar }) {
   if (doing !== "cancel" && (!button || button.hasAttribute("data-gated")) && waits(card)) return;
   stop(card);
   problem(card, "");
   card.mine = "you, on this device"; // also if the hub tells it before it replies
+  card.alone = !bar; // the page goes on from it
   ready(card);
   try {
     const keepalive = body.toString().length < 60000; // browsers take no more of what outlives the page
     const reply = await fetch("/answer", { method: "POST", body, keepalive, headers: headers({ Accept: "application/json" }) });
     const said = await reply.json().catch(() => ({}));
     if (reply.ok) {
-      const next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
+      let next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
+      if (compact()) next ??= after(card);
       const told = card.querySelector(".steps *"); // by the stream, which may be ahead of the reply
       end(card, { cancel: "Dismissed", decline: "Declined" }[doing] ?? words, card.mine, told ? null : stepsOf({ by: card.mine, receipt: "accepted" }));
-      if (next) advance(next);
+      if (next && card.alone) advance(next);
     } else if (delete card.mine, reply.status === 409) {
       end(card, "Not accepted", said.error ?? "it was already answered", []);
     } else {
@@ -231,8 +262,9 @@ let acting = null, came = null; // the card that was used last; one that goes on
 for (const kind of ["pointerdown", "click", "keydown", "wheel", "touchmove"]) {
   addEventListener(kind, (event) => { acting = /wheel|move/.test(kind) ? null : event.target.closest?.(".card"); }, { capture: true, passive: true });
 }
-const follows = (card) => acting?.mine && !card.hidden && acting.dataset.talk === card.dataset.talk;
+const follows = (card) => acting?.alone && !card.hidden && acting.dataset.talk === card.dataset.talk;
 function advance(next) {
+  choose(next);
   const box = next.getBoundingClientRect();
   const said = next.previousElementSibling; // what was answered stands above it
   if (box.top < 56 || box.top > innerHeight * 0.6) moving(() => (said?.matches(".over") ? said : next).scrollIntoView({ block: "start", behavior: "instant" }));
@@ -511,7 +543,7 @@ addEventListener("scroll", () => { if (unseen.size) point(); }, { passive: true 
 
 // Times are told as how long ago they were.
 function times() {
-  for (const t of document.querySelectorAll(".who time")) {
+  for (const t of document.querySelectorAll(":is(.who, .line) time")) {
     const s = (Date.now() - Date.parse(t.dateTime)) / 1000;
     const ago = s < 5 ? "now" : s < 60 ? Math.floor(s) + " s" : s < 3600 ? Math.floor(s / 60) + " min" : s < 172800 ? Math.floor(s / 3600) + " h" : Math.floor(s / 86400) + " days";
     if (t.textContent !== ago) t.textContent = ago; // else it is laid out again
@@ -567,7 +599,7 @@ document.addEventListener("click", (event) => {
     stop(card);
     putAside(card, true);
     rearrange(() => { card.hidden = true; count(); });
-    if (next) rest(next);
+    if (next) { choose(next); rest(next); }
     say("Put aside on this device. It is still waiting.");
   } else if (event.target.matches(".option input[type=radio]") && event.target === pointed) {
     pointed = null; // arrow keys click it, too
@@ -626,14 +658,18 @@ function goTo() {
   visit(card);
 }
 function visit(card) {
+  choose(card);
   moving(() => card.scrollIntoView({ block: "start", behavior: "instant" }));
   rest(card);
 }
 const { hold, release, halt } = acts({ say, send, rest });
-phone();
+const { draw, choose, compact } = rows({ open, inUse, moved, moving, rearrange, rest });
+lazily("#phone-button", "phone", { headers });
+lazily("#keys-button", "sheet");
+lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, topicOf, settling });
 away(say);
 notifications({ say, rearrange });
-keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled });
+keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled, opens: choose });
 open().forEach(begin);
 addresses();
 count();

@@ -1,6 +1,4 @@
 // Adds a phone: a link for its camera, made when somebody asks for it. It works once.
-import { headers } from "./keep.js";
-
 const make = (name, text = "", more = {}) => Object.assign(document.createElement(name), { textContent: text, ...more });
 
 function draw(said) {
@@ -38,35 +36,30 @@ function tell(said, lan) {
   return list;
 }
 
-async function post(path, body) {
-  const reply = await fetch(path, { method: "POST", body, headers: headers({ Accept: "application/json", "Content-Type": "application/json" }) });
-  const said = await reply.json();
-  if (!reply.ok) throw new Error(said.error);
-  return said;
-}
-
-export function phone() {
-  const button = document.getElementById("phone-button");
-  if (!button) return;
-  button.onclick = async () => {
-    document.getElementById("menu").open = false;
-    const d = make("dialog", "", { id: "phone" });
-    d.setAttribute("aria-labelledby", "phone-name");
-    const body = make("div");
-    body.setAttribute("role", "status");
-    const close = make("button", "Close", { className: "quiet", type: "button", onclick: () => d.close() });
-    d.append(make("h2", "Add a phone", { id: "phone-name" }), body, close);
-    d.onclose = () => d.remove(); // with the code in it
-    document.body.append(d);
-    d.showModal();
-    const show = async (first) => {
-      try {
-        if (first) await post("/lan", first);
-        body.replaceChildren(...tell(await post("/phones"), (on) => show(JSON.stringify({ on }))));
-      } catch (problem) {
-        body.replaceChildren(make("p", "That did not work: " + problem.message, { className: "problem" }));
-      }
-    };
-    await show();
+export default async function ({ headers }) {
+  if (document.getElementById("phone")) return;
+  const d = make("dialog", "", { id: "phone" });
+  d.setAttribute("aria-labelledby", "phone-name");
+  const body = make("div");
+  body.setAttribute("role", "status");
+  const close = make("button", "Close", { className: "quiet", type: "button", onclick: () => d.close() });
+  d.append(make("h2", "Add a phone", { id: "phone-name" }), body, close);
+  d.onclose = () => d.remove(); // with the code in it
+  document.body.append(d);
+  d.showModal();
+  async function post(path, body) {
+    const reply = await fetch(path, { method: "POST", body, headers: headers({ Accept: "application/json", "Content-Type": "application/json" }) });
+    const said = await reply.json();
+    if (!reply.ok) throw new Error(said.error);
+    return said;
+  }
+  const show = async (first) => {
+    try {
+      if (first) await post("/lan", first);
+      body.replaceChildren(...tell(await post("/phones"), (on) => show(JSON.stringify({ on }))));
+    } catch (problem) {
+      body.replaceChildren(make("p", "That did not work: " + problem.message, { className: "problem" }));
+    }
   };
+  await show();
 }

@@ -10,7 +10,7 @@ const watcher = new IntersectionObserver((list) => {
   for (const { target, isIntersecting } of list) {
     clearTimeout(timers.get(target));
     if (isIntersecting) timers.set(target, setTimeout(() => note(target), long));
-    else away.add(target);
+    else if (target.checkVisibility?.()) away.add(target);
     const box = target.closest(".preview");
     box?.classList.toggle("cut", !isIntersecting && box.scrollHeight > box.clientHeight + 1);
     ready(target.closest(".card"));
@@ -20,7 +20,7 @@ const watcher = new IntersectionObserver((list) => {
 function note(end) {
   const card = end.closest(".card");
   if (!card?.isConnected) return;
-  if (document.hidden || !end.checkVisibility?.({ visibilityProperty: true })) {
+  if (document.hidden || document.querySelector("dialog[open]") || !end.checkVisibility?.({ visibilityProperty: true })) {
     timers.set(end, setTimeout(() => note(end), long));
     return;
   }

@@ -1,0 +1,101 @@
+package hands_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// Where many wait, those that nobody is at are a line each, which a tap or a key opens.
+// Nothing is decided in a line; what has been begun stays open, and after an answer the next
+// one opens.
+func TestManyAreLines(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
+	var list []*hub.Record
+	for i := range 30 {
+		command := fmt.Sprintf("echo %d", i)
+		list = append(list, s.permit(fmt.Sprint("c", i), "Bash", "execute", "", map[string]any{"command": command}, func(a *hub.Asking) { a.Dir = fmt.Sprint("/src/", i/10) }))
+	}
+	p := s.visit(b, 390, false)
+	p.keepsReceipts()
+	at := func(r *hub.Record, more string) string { return fmt.Sprintf(`[data-revision^="%d-"]%s`, r.Revision, more) }
+	opened := func(want ...*hub.Record) {
+		t.Helper()
+		for _, r := range want {
+			p.until(fmt.Sprintf(`document.querySelector('%s')`, at(r, ":not(.row)")))
+		}
+		p.until(fmt.Sprintf(`document.querySelectorAll(".card:not(.row, .over)").length === %d`, len(want)))
+	}
+	opened()
+	p.shot("rows")
+	require.JSONEq(t, `[]`, p.eval(`[...document.querySelectorAll(".line")].filter((l) => l.offsetHeight < 44 || l.scrollWidth > l.clientWidth).map((l) => l.innerText)`))
+	require.Equal(t, "0", p.eval(`[...document.querySelectorAll(".row :is(.acts, form, label)")].filter((e) => e.checkVisibility()).length`))
+	require.Equal(t, `"echo 7"`, p.eval(fmt.Sprintf(`document.querySelector('%s').textContent`, at(list[7], " .line [dir]"))))
+
+	p.click(at(list[7], " .line"))
+	opened(list[7])
+	p.shot("rows-open")
+	for _, dark := range []bool{false, true} {
+		q := s.visit(b, map[bool]int{false: 320, true: 1280}[dark], dark)
+		q.until(`document.querySelectorAll(".row").length === 30`)
+		q.click(at(list[1], " .line"))
+		q.until(fmt.Sprintf(`document.querySelector('%s')`, at(list[1], " .acts .allow:enabled")))
+		require.Equal(t, "true", q.eval(`document.documentElement.scrollWidth <= innerWidth`))
+		q.shot(fmt.Sprint("rows-dark-", dark))
+		if os.Getenv("ACP_BRIDGE_AXE") != "" {
+			q.axe("lines")
+		}
+	}
+	p.click(at(list[8], " .line"))
+	opened(list[8])
+	p.click(at(list[8], " .acts .reject"))
+	p.words("not now")
+	p.eval(`document.activeElement.blur()`)
+	p.click(at(list[20], " .line"))
+	opened(list[8], list[20]) // a reason has been begun
+	p.until(fmt.Sprintf(`document.querySelector('%s')`, at(list[20], " .acts .allow:enabled")))
+	p.click(at(list[20], " .acts .allow"))
+	require.Equal(t, []string{"Allow"}, s.answered(list[20])[0].Selected)
+	opened(list[8], list[21])
+
+	// A double click on a line opens the card, and presses nothing in it.
+	p.twice = true
+	p.click(at(list[2], " .line"))
+	p.twice = false
+	opened(list[8], list[2])
+	p.eval(`getSelection().empty(); new Promise((done) => setTimeout(done, 3500))`)
+
+	// Keys open what they go to, and decide nothing in a line.
+	p.letter("j") // passed over: the second click went to nothing
+	p.rests()
+	p.letter("j") // it goes to the one that has the focus
+	p.letter("j")
+	opened(list[8], list[3])
+	p.key("Tab")
+	for range 60 {
+		if p.eval(`document.activeElement.matches(".line")`) == "true" {
+			break
+		}
+		p.key("Tab")
+	}
+	p.letter("a")
+	opened(list[8], list[4])
+	p.key("Enter")
+	p.eval(`new Promise((done) => setTimeout(done, 3500))`)
+	s.open(append(list[:20:20], list[21:]...)...)
+
+	// Where few are left all are open again.
+	for _, r := range list[9:] {
+		_, _ = s.board.Cancel(t.Context(), r.Ref(), "phone")
+	}
+	for _, r := range list[:4] {
+		_, _ = s.board.Cancel(t.Context(), r.Ref(), "phone")
+	}
+	opened(list[4:9]...)
+}

@@ -1,0 +1,46 @@
+// Where many wait, only the card that somebody is at is open: the others are a line each,
+// with what it is about and how old it is. A tap or a key opens one. Nothing is decided in a
+// line, and what has been begun stays open.
+import { isAlone, topicOf } from "./act.js";
+import { begun } from "./keep.js";
+
+const many = 12, few = 6; // it begins with so many, and ends where fewer are left
+
+export function rows({ open, inUse, moved, moving, rearrange, rest }) {
+  let compact = false, chosen = null;
+  const holds = (card, focus) => card.contains(focus) && focus !== card && !focus.matches(".line");
+  const busy = (card) => begun(card) || isAlone(card) || card.alone || holds(card, document.activeElement) || card.querySelector(".problem:not([hidden])");
+  function fold(card, yes) {
+    if (card.matches(".row") === yes) return;
+    if (!card.querySelector(".line")) {
+      const line = document.createElement("button"), [badge, title, time] = [".badge", "h3", ".who time"].map((s) => card.querySelector(s).cloneNode(true));
+      const whose = document.createElement("span"), what = document.createElement("span");
+      line.type = "button";
+      line.className = "line";
+      whose.className = "whose";
+      whose.textContent = title.textContent + ": ";
+      what.dir = "auto";
+      what.textContent = topicOf(card);
+      line.append(badge, whose, what, time);
+      line.onclick = () => choose(card);
+      card.prepend(line);
+    }
+    card.classList.toggle("row", yes);
+    moved(card); // what is under the hand is another thing
+  }
+  function draw() {
+    const list = open().filter((c) => !c.hidden), was = compact;
+    compact = list.length >= (was ? few : many);
+    if (compact && !was) chosen = inUse(list);
+    for (const card of list) fold(card, compact && card !== chosen && !busy(card));
+  }
+  function choose(card) {
+    chosen = card;
+    if (!card.matches(".row")) return;
+    rearrange(draw, null, card);
+    rest(card);
+    const box = card.getBoundingClientRect(); // all of it is in view, or its beginning
+    moving(() => scrollBy({ top: Math.max(0, Math.min(box.bottom + 16 - innerHeight, box.top - 64)), behavior: "instant" }));
+  }
+  return { draw, choose, compact: () => compact };
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +27,16 @@ type table struct {
 
 // named has the tickets of all tables, by the names of their items.
 var named sync.Map
+
+// ticketOf waits for whoever posts an item to say which ticket it is: a list may have it before.
+func ticketOf(name string) any {
+	for {
+		if n, found := named.Load(name); found {
+			return n
+		}
+		runtime.Gosched()
+	}
+}
 
 func question(session, id string) convert.Call {
 	return convert.Call{Session: session, ID: id, Questions: []convert.Question{{Text: "Which?"}}}
@@ -65,8 +76,8 @@ func (b *table) do(o op) string {
 	case "list":
 		var ids []string
 		for _, e := range b.List() {
-			if n, found := named.Load(e.Name); found && e.Call.ID == e.Name {
-				e.Call.ID = fmt.Sprint("named ", n)
+			if e.Call.ID == e.Name {
+				e.Call.ID = fmt.Sprint("named ", ticketOf(e.Name))
 			}
 			if e.Call.Session == b.session {
 				ids = append(ids, fmt.Sprint(e.Call.ID, " ", e.Place))

@@ -287,8 +287,7 @@ func (a *asking) attend(ctx context.Context, ev session.Event) bool {
 	for {
 		var comes <-chan struct{}
 		a.s.happens(func() session.Event {
-			if a.s.state.Unseen() {
-				comes = a.s.comes
+			if comes = a.s.state.Attended(); comes != nil {
 				return nil
 			}
 			return ev

@@ -50,7 +50,6 @@ type Session struct {
 	state    session.Driven
 	prompts  map[int]*promptRequest
 	last     <-chan struct{} // left of the last prompt
-	comes    chan struct{}   // closed when the editor sends a prompt
 	byID     map[string]int  // prompts, as the agent names them
 	askedBy  map[string]int  // requests, as the agent names them
 	stop     context.CancelFunc
@@ -79,7 +78,7 @@ func (f *front) newSession(id string) *Session {
 		front: f, id: id, gone: make(chan struct{}),
 		prompts: map[int]*promptRequest{}, byID: map[string]int{},
 		state: session.Drive(session.New()), askedBy: map[string]int{},
-		comes: make(chan struct{}), wrapping: make(chan session.Effect, 1),
+		wrapping: make(chan session.Effect, 1),
 	}
 	if m := f.client.Load(); m != nil {
 		s.state.PromptsOnly = m.PromptsOnly
@@ -304,10 +303,6 @@ func (s *Session) enqueue(content any, w typed.Words, begun chan<- struct{}) *pr
 		key := s.state.NextKey()
 		s.prompts[key] = p
 		p.before, s.last = s.last, p.left
-		if begun == nil {
-			close(s.comes)
-			s.comes = make(chan struct{})
-		}
 		return session.PromptCame{Key: key, Empty: content == nil, Own: begun != nil}
 	})
 	return p

@@ -34,6 +34,7 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 		if method == acp.ClientMethodSessionRequestPermission {
 			p.awaitsPermission(line, m)
 			p.asksPermission(m)
+			p.holdUnseen(gjson.GetBytes(m.params, "sessionId").Str)
 			if text := p.unseen(m); text != nil && (p.holds.Load() == 0 || !p.keep(text, gjson.GetBytes(text, "params"))) {
 				return p.acting(func() []byte { return append(text, line...) })
 			}

@@ -106,15 +106,19 @@ func (p *proxy) used(ref desk.Ref) {
 
 // shows lets show do its part of a step in which the question is shown, and returns
 // the context of that showing; nil if it may not be shown. While the editor opens
-// the session anew, what was asked before waits for that. Step makes the step.
-func (q *asking) shows(ctx context.Context, step func(func()), show func() bool) (view context.Context) {
+// the session anew, what was asked before waits for that; a request waits until the
+// editor shows what it is sent. Step makes the step.
+func (q *asking) shows(ctx context.Context, step func(func()), request bool, show func() bool) (view context.Context) {
 	for {
-		var opening <-chan struct{}
+		var wait <-chan struct{}
 		step(func() {
 			if q.Key <= q.in.shownBefore {
-				opening = q.in.opens()
+				wait = q.in.opens()
 			}
-			if opening != nil {
+			if wait == nil && request {
+				wait = q.in.state.Attended()
+			}
+			if wait != nil {
 				return
 			}
 			if q.again && q.announced != nil {
@@ -127,11 +131,11 @@ func (q *asking) shows(ctx context.Context, step func(func()), show func() bool)
 				view = nil
 			}
 		})
-		if opening == nil {
+		if wait == nil {
 			return view
 		}
 		select {
-		case <-opening:
+		case <-wait:
 		case <-ctx.Done():
 			return nil
 		}
@@ -180,7 +184,7 @@ func (q *asking) park(ctx context.Context, toolCall, text string) (view context.
 		defer p.passing.Leave()
 		p.step(do)
 	}
-	return q.shows(ctx, behind, func() bool {
+	return q.shows(ctx, behind, false, func() bool {
 		if !q.admit(machine.RequestParks{Key: q.Key}) {
 			return false
 		}

@@ -135,7 +135,7 @@ func (q *asking) Settled(ref desk.Ref, _ convert.Outcome) {
 // the session is opened anew: what comes of the first time then answers nothing.
 func (q *asking) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	for showing := seen.Of(ctx); ; showing.Anew() {
-		view := q.shows(ctx, q.p.step, func() bool { return q.admit(machine.RequestShown{Key: q.Key}) })
+		view := q.shows(ctx, q.p.step, true, func() bool { return q.admit(machine.RequestShown{Key: q.Key}) })
 		if view == nil {
 			return nil, machine.Withdrawn(ctx)
 		}

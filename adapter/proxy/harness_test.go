@@ -188,6 +188,8 @@ func dialog(t *testing.T, o Options) (*proxied, gjson.Result) {
 const (
 	noForms   = `{}`
 	withForms = `{"elicitation":{"form":{}}}`
+	// blind is an editor that shows nothing while none of its prompts runs.
+	blind = `{},"clientInfo":{"name":"CodeCompanion.nvim","version":"1"}`
 	// quiet is an editor that tells its user of no request that it does not know.
 	quiet = `{},"clientInfo":{"name":"zed","version":"1"}`
 )

@@ -23,9 +23,19 @@ func (p *proxy) hold(s *session) {
 	}
 }
 
-// resume sends what was kept back, once no question waits in the conversation.
+// holdUnseen does so where the agent asks for a permission that the editor does not show
+// before its next prompt.
+func (p *proxy) holdUnseen(id string) {
+	if s := p.sessions[id]; s != nil && s.within == "" && s.state.Unseen() {
+		s.unseen = true
+		p.hold(s)
+	}
+}
+
+// resume sends what was kept back, once no question waits in the conversation, and the
+// editor shows it.
 func (p *proxy) resume(s *session) {
-	if !s.state.Parked() {
+	if s.unseen = s.unseen && s.state.Unseen(); !s.unseen && !s.state.Parked() {
 		p.release(s)
 	}
 }

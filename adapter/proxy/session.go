@@ -43,9 +43,10 @@ type session struct {
 	typed   typed.Reader // reads the editor's prompts
 	state   machine.Driven
 	prompts map[int]*prompt
-	// holding keeps back what the agent says while no prompt runs.
-	holding bool
-	held    []byte
+	// holding keeps back what the agent says while no prompt runs, unseen says that it is
+	// for an editor that would not show it.
+	holding, unseen bool
+	held            []byte
 }
 
 // maxTools bounds what is remembered of an agent that ends none of its tool

@@ -16,10 +16,13 @@ type Driven struct {
 	State
 	Askers map[int]*Asker // until the agent has been told
 	keys   int
+	comes  chan struct{} // closed when the editor sends the next prompt
 }
 
 // Drive returns the state of a session in which nothing is asked.
-func Drive(s State) Driven { return Driven{State: s, Askers: map[int]*Asker{}} }
+func Drive(s State) Driven {
+	return Driven{State: s, Askers: map[int]*Asker{}, comes: make(chan struct{})}
+}
 
 // NextKey names a prompt or a request.
 func (d *Driven) NextKey() int {
@@ -30,6 +33,10 @@ func (d *Driven) NextKey() int {
 // Apply lets something happen. What follows is for the requests, as far as it is theirs,
 // then for perform, which returns what happens next. Words are those of a prompt.
 func (d *Driven) Apply(ev Event, words func(prompt int) typed.Words, perform func(Effect) Event) {
+	if came, ok := ev.(PromptCame); ok && !came.Own {
+		close(d.comes)
+		d.comes = make(chan struct{})
+	}
 	for queue := []Event{ev}; len(queue) > 0; queue = queue[1:] {
 		for _, e := range d.Step(queue[0]) {
 			d.request(e, words)
@@ -58,6 +65,15 @@ func (d *Driven) request(e Effect, words func(prompt int) typed.Words) {
 	case ShowAgain:
 		d.Askers[e.Key].Again()
 	}
+}
+
+// Attended is nil while the editor shows what it is sent. Else it is closed when its next
+// prompt comes, with which it does.
+func (d *Driven) Attended() <-chan struct{} {
+	if !d.Unseen() {
+		return nil
+	}
+	return d.comes
 }
 
 // ShownIn are the requests that the editor shows in a session, by their keys.

@@ -94,11 +94,11 @@ func TestWordsBesideAPickAreNotDropped(t *testing.T) {
 
 		var written []json.RawMessage
 		for i := range answers {
-			written = append(written, convert.WriteAnswer(req.Call, i, answers[i]))
+			written = append(written, req.Call.WriteAnswer(i, answers[i]))
 		}
 		list, err := json.Marshal(written)
 		require.NoError(t, err)
-		answers, err = convert.ReadAnswers(req.Call, list)
+		answers, err = req.Call.ReadAnswers(list)
 		holds("--answers", convert.Outcome{Status: convert.Answered, Answers: answers}, err != nil)
 	}
 	for _, id := range []string{"choice", "copilot", "cursor", "grok-plan", "kimi", "mcp", "opencode"} {

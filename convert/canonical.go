@@ -60,7 +60,7 @@ func TextResult(c Call, o Outcome) (text string, isError bool) {
 
 // AnswerText is one answer as Claude Code reads it: the label or the text; for
 // a multi-select question its items joined by [Join].
-func AnswerText(q Question, a Answer) string {
+func (q Question) AnswerText(a Answer) string {
 	if q.MultiSelect {
 		return Join(a.Items())
 	}

@@ -3,7 +3,7 @@
 // I/O, no clock, no goroutines.
 //
 //	call, err := convert.Parse(toolInput, convert.Limits{})
-//	answers, err := convert.ReadAnswers(call, []byte(`["PostgreSQL", ["Auth", "Logs"]]`))
+//	answers, err := call.ReadAnswers([]byte(`["PostgreSQL", ["Auth", "Logs"]]`))
 //	text := convert.Format(call, answers)
 //
 // Package [github.com/acp-bridge/acp-bridge/convert/ask] puts a call to an ACP

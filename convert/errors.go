@@ -47,7 +47,7 @@ var (
 )
 
 // What can be wrong with answers that were written down beforehand, see
-// [ReadAnswers].
+// [Call.ReadAnswers].
 var (
 	// ErrNoAnswer means that a question was left without an answer.
 	ErrNoAnswer = errors.New("no answer given")
@@ -160,7 +160,7 @@ func (q Question) Fits(a Answer) error {
 	if wrong == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %s, got %q", ErrBadAnswer, wrong, clean.Truncate(clean.Line(WithNote(AnswerText(q, a), a.Note)), 200))
+	return fmt.Errorf("%w: %s, got %q", ErrBadAnswer, wrong, clean.Truncate(clean.Line(WithNote(q.AnswerText(a), a.Note)), 200))
 }
 
 // InOrder returns the outcome with the picks of each answer in option order,

@@ -17,7 +17,7 @@ func Example() {
 		fmt.Println(err) // says which question, and what was expected
 		return
 	}
-	answers, err := convert.ReadAnswers(call, []byte(`{"Which database?":2,"Which features?":["Logs","Auth"]}`))
+	answers, err := call.ReadAnswers([]byte(`{"Which database?":2,"Which features?":["Logs","Auth"]}`))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,10 +33,10 @@ func Example() {
 }
 
 // What a person typed means the same wherever it was typed.
-func ExampleReadReply() {
+func ExampleQuestion_ReadReply() {
 	q := convert.Question{Text: "How many?", Options: []convert.Option{{Label: "2"}, {Label: "4"}, {Label: "Many"}}}
 	for _, reply := range []string{"many", "3", "#2", "other about ten", "cancel", "2"} {
-		m := convert.ReadReply(q, reply)
+		m := q.ReadReply(reply)
 		switch {
 		case m.Unclear != "":
 			fmt.Println("ask again:", m.Unclear)

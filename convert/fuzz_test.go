@@ -47,7 +47,7 @@ func FuzzReadReply(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s, first, second string, multi, closed bool) {
 		q := convert.Question{Text: "Q?", MultiSelect: multi, Closed: closed, Options: []convert.Option{{Label: first}, {Label: second}, {Label: "x"}}}
-		said := convert.ReadReply(q, s)
+		said := q.ReadReply(s)
 		switch {
 		case said.Unclear != "":
 			require.Empty(t, said.Text)
@@ -94,13 +94,13 @@ func FuzzReadAnswers(f *testing.F) {
 	}
 	c := fuzzedCall()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		answers, err := convert.ReadAnswers(c, data)
+		answers, err := c.ReadAnswers(data)
 		if err != nil {
 			return
 		}
 		require.NoError(t, convert.Outcome{Status: convert.Answered, Answers: answers}.Check(c))
 		for i, a := range answers {
-			again, err := convert.ReadAnswer(c, i, convert.WriteAnswer(c, i, a))
+			again, err := c.ReadAnswer(i, c.WriteAnswer(i, a))
 			require.NoError(t, err)
 			require.Equal(t, a, again, "written and read again")
 		}

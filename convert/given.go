@@ -13,20 +13,20 @@ import (
 
 // ReadAnswers reads answers that were written down beforehand: a JSON array with
 // one entry per question in their order, or an object whose keys are the texts of
-// the questions. Each entry is as [ReadAnswer] takes it. The answer to a single
+// the questions. Each entry is as [Call.ReadAnswer] takes it. The answer to a single
 // question may stand alone.
 //
 // A question without an answer, and an answer without a question, are errors
 // that name them. The error matches [ErrCancelled] if an answer is the word that
 // dismisses the questions.
-func ReadAnswers(c Call, data []byte) ([]Answer, error) {
+func (c Call) ReadAnswers(data []byte) ([]Answer, error) {
 	given, err := answerList(c, data)
 	if err != nil {
 		return nil, err
 	}
 	answers := make([]Answer, len(c.Questions))
 	for i, q := range c.Questions {
-		a, err := ReadAnswer(c, i, given[i])
+		a, err := c.ReadAnswer(i, given[i])
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func ReadAnswers(c Call, data []byte) ([]Answer, error) {
 // people write it into JSON:
 //
 //   - a number is the option at that position, from 1
-//   - a string is what [ReadReply] makes of it, but never a number: a label, a
+//   - a string is what [Question.ReadReply] makes of it, but never a number: a label, a
 //     list of labels, or the user's own words
 //   - an array of these is several of them
 //   - an object {"selected":[…],"text":"…","note":"…"} is exact: its text is never
@@ -52,7 +52,7 @@ func ReadAnswers(c Call, data []byte) ([]Answer, error) {
 // string and an empty array say nothing: the zero Answer. An error is an
 // [InputError]; it matches [ErrCancelled] for the word that dismisses the
 // question.
-func ReadAnswer(c Call, i int, data []byte) (Answer, error) {
+func (c Call) ReadAnswer(i int, data []byte) (Answer, error) {
 	if !clean.ValidJSON(data) {
 		return Answer{}, &InputError{i + 1, 0, ErrInvalidJSON, "expected an answer"}
 	}
@@ -234,8 +234,8 @@ func (g *given) fits(a Answer) (Answer, error) {
 func (g *given) standsAlone() bool { return words{q: g.q}.standsAlone(g.picks) }
 
 // WriteAnswer writes an answer to the call's question at position i as a
-// person would write it for [ReadAnswer], which reads it back unchanged.
-func WriteAnswer(c Call, i int, a Answer) []byte {
+// person would write it for [Call.ReadAnswer], which reads it back unchanged.
+func (c Call) WriteAnswer(i int, a Answer) []byte {
 	if a.Empty() && a.Note == "" {
 		return []byte("null")
 	}
@@ -245,7 +245,7 @@ func WriteAnswer(c Call, i int, a Answer) []byte {
 		if !c.Questions[i].MultiSelect && len(items) == 1 {
 			plain = clean.JSON(items[0])
 		}
-		back, err := ReadAnswer(c, i, plain)
+		back, err := c.ReadAnswer(i, plain)
 		if err == nil && back.Text == a.Text && slices.Equal(back.Selected, a.Selected) {
 			return plain
 		}

@@ -71,7 +71,7 @@ func TestReadAnswer(t *testing.T) {
 		{free, `8080`, convert.Answer{Text: "8080"}},
 		{free, `"1,3"`, convert.Answer{Text: "1,3"}},
 	} {
-		got, err := convert.ReadAnswer(tc.call, 0, []byte(tc.in))
+		got, err := tc.call.ReadAnswer(0, []byte(tc.in))
 		require.NoError(t, err, tc.in)
 		require.Equal(t, tc.want, got, tc.in)
 	}
@@ -116,7 +116,7 @@ func TestReadAnswerErrors(t *testing.T) {
 		{many, `[["Auth"]]`, `question 1: wrong type: answer must be a label, a number, your own words, or a list of them, got an array`},
 		{many, `x`, `question 1: input is not valid JSON: expected an answer`},
 	} {
-		got, err := convert.ReadAnswer(tc.call, 0, []byte(tc.in))
+		got, err := tc.call.ReadAnswer(0, []byte(tc.in))
 		require.EqualError(t, err, tc.want, tc.in)
 		require.Zero(t, got)
 	}
@@ -127,7 +127,7 @@ func TestReadAnswers(t *testing.T) {
 		{Text: "Which database?", Options: []convert.Option{{Label: "PostgreSQL"}, {Label: "SQLite"}}},
 		{Text: "What name?"},
 	}}
-	answers, err := convert.ReadAnswers(call, []byte(`["postgresql","order-processor"]`))
+	answers, err := call.ReadAnswers([]byte(`["postgresql","order-processor"]`))
 	require.NoError(t, err)
 	require.Equal(t, []convert.Answer{{Selected: []string{"PostgreSQL"}}, {Text: "order-processor"}}, answers)
 	for in, want := range map[string]string{
@@ -147,7 +147,7 @@ func TestReadAnswers(t *testing.T) {
 		`{"Which database?":7,"What name?":"x"}`:                     `question 1: the answer does not fit: there is no option 7, only 1 to 2; a number is the option at that position, in quotes it is your own words`,
 		`{"selected":["SQLite"]}`:                                    `the answer does not fit: no such question: "selected"`,
 	} {
-		_, err := convert.ReadAnswers(call, []byte(in))
+		_, err := call.ReadAnswers([]byte(in))
 		require.EqualError(t, err, want, in)
 		require.Equal(t, strings.Contains(want, "cancelled"), errors.Is(err, convert.ErrCancelled), in)
 	}
@@ -163,12 +163,12 @@ func TestReadAnswersByQuestion(t *testing.T) {
 		`{"Which\ndatabase?":2,"text":"order-processor"}`,
 		`{"text":{"text":"order-processor"},"Which database?":["sqlite"]}`, // as it is shown
 	} {
-		answers, err := convert.ReadAnswers(call, []byte(in))
+		answers, err := call.ReadAnswers([]byte(in))
 		require.NoError(t, err, in)
 		require.Equal(t, want, answers, in)
 	}
 	call.Questions[1].Text = call.Questions[0].Text
-	_, err := convert.ReadAnswers(call, []byte(`{"Which\ndatabase?":2}`))
+	_, err := call.ReadAnswers([]byte(`{"Which\ndatabase?":2}`))
 	require.ErrorIs(t, err, convert.ErrDuplicateQuestion)
 }
 
@@ -187,7 +187,7 @@ func TestReadAnswersOfOneQuestion(t *testing.T) {
 		{many, `{"Which?":["Auth","API"]}`, convert.Answer{Selected: []string{"Auth", "API"}}},
 		{free, `8080`, convert.Answer{Text: "8080"}},
 	} {
-		answers, err := convert.ReadAnswers(tc.call, []byte(tc.in))
+		answers, err := tc.call.ReadAnswers([]byte(tc.in))
 		require.NoError(t, err, tc.in)
 		require.Equal(t, []convert.Answer{tc.want}, answers, tc.in)
 	}
@@ -197,7 +197,7 @@ func TestReadAnswersOfOneQuestion(t *testing.T) {
 		`null`:           `question 1: no answer given: "Which?"`,
 		`true`:           `question 1: wrong type: answer must be a label, a number, your own words, or a list of them, got a boolean`,
 	} {
-		_, err := convert.ReadAnswers(many, []byte(in))
+		_, err := many.ReadAnswers([]byte(in))
 		require.EqualError(t, err, want, in)
 	}
 }
@@ -221,8 +221,8 @@ func TestWriteAnswerReadsBack(t *testing.T) {
 		if !a.Empty() {
 			a.Note = rapid.SampledFrom([]string{"", "a note"}).Draw(t, "note")
 		}
-		data := convert.WriteAnswer(c, 0, a)
-		back, err := convert.ReadAnswer(c, 0, data)
+		data := c.WriteAnswer(0, a)
+		back, err := c.ReadAnswer(0, data)
 		require.NoError(t, err, "%s", data)
 		require.Equal(t, a, back, "%s", data)
 	})

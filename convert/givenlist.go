@@ -113,10 +113,10 @@ func questionsNamed(c Call, texts ...string) (found []int) {
 	return nil
 }
 
-// Words lists what [ReadAnswers] takes for the user's own words though its
+// Words lists what [Call.ReadAnswers] takes for the user's own words though its
 // question has options: a label, perhaps, that was not written as it stands. Own
 // words in the exact form are meant as such, and are not among them.
-func Words(c Call, data []byte) []string {
+func (c Call) Words(data []byte) []string {
 	given, err := answerList(c, data)
 	if err != nil {
 		return nil
@@ -126,7 +126,7 @@ func Words(c Call, data []byte) []string {
 		if len(q.Options) == 0 || q.OwnWords || gjson.ParseBytes(given[i]).IsObject() {
 			continue
 		}
-		if a, err := ReadAnswer(c, i, given[i]); err == nil && a.Text != "" {
+		if a, err := c.ReadAnswer(i, given[i]); err == nil && a.Text != "" {
 			list = append(list, a.Text)
 		}
 	}
@@ -136,8 +136,8 @@ func Words(c Call, data []byte) []string {
 // AnswersOf takes the answers to a call's questions out of an object by question
 // text that may have those to others, too: for a call without any it says what is wrong
 // with the object. It returns them as an array for
-// [ReadAnswers].
-func AnswersOf(c Call, object []byte) ([]byte, error) {
+// [Call.ReadAnswers].
+func (c Call) AnswersOf(object []byte) ([]byte, error) {
 	v, err := byText(object)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func (m Meaning) Answer(q Question) Answer {
 //
 // What fits two options, one by its label and one by its number, is unclear.
 // Where there are no options to number, all words but `cancel` are the answer.
-func ReadReply(q Question, reply string) Meaning {
+func (q Question) ReadReply(reply string) Meaning {
 	return words{q, true}.read(reply)
 }
 

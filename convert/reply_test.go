@@ -134,7 +134,7 @@ func TestReadReply(t *testing.T) {
 		{question(false, "Cancel it", "cancel"), "CANCEL", m{Picks: []int{1}}},
 		{many, "other cancel", m{Text: "cancel"}},
 	} {
-		require.Equal(t, tc.want, convert.ReadReply(tc.q, tc.reply), "%q", tc.reply)
+		require.Equal(t, tc.want, tc.q.ReadReply(tc.reply), "%q", tc.reply)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestEveryOptionCanBeNamed(t *testing.T) {
 		for i, o := range q.Options {
 			ways := 0
 			for _, way := range []string{fmt.Sprintf("#%d", i+1), strconv.Itoa(i + 1), string(clean.JSON(o.Label))} {
-				said := convert.ReadReply(q, way)
+				said := q.ReadReply(way)
 				if said.Unclear != "" || said.Text != "" {
 					continue
 				}
@@ -185,7 +185,7 @@ func TestNoGuessBetweenLabelAndNumber(t *testing.T) {
 			fits = fits && (at >= 0 || n <= len(numbers))
 		}
 		text := strings.Join(reply, rapid.SampledFrom([]string{",", ", ", " ", " , "}).Draw(t, "between"))
-		said := convert.ReadReply(q, text)
+		said := q.ReadReply(text)
 		switch {
 		case !fits:
 			require.Equal(t, text, said.Text)

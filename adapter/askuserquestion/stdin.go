@@ -11,7 +11,7 @@ import (
 
 // StdinResolver asks on Out and reads the answers from In, a line for each
 // question: a number, numbers apart by commas for a multi-select question, or
-// the word other and a text, and whatever else [convert.ReadReply] takes. The word
+// the word other and a text, and whatever else [convert.Question.ReadReply] takes. The word
 // back returns to the question before, and an empty line cancels. It reads no
 // further than the last answer; when ctx ends, a line that is awaited then is
 // lost.

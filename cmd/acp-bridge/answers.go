@@ -56,14 +56,14 @@ func (a *answerFlags) read(s streams) (data []byte, given bool, err error) {
 // outcome is what the answers that were given make of a call. One of them may be
 // the word that dismisses it. What is none of the options is told to the person.
 func (a *answerFlags) outcome(c convert.Call, data []byte, errOut io.Writer) (convert.Outcome, error) {
-	answers, err := convert.ReadAnswers(c, data)
+	answers, err := c.ReadAnswers(data)
 	switch {
 	case errors.Is(err, convert.ErrCancelled):
 		return cancelled, nil
 	case err != nil:
 		return convert.Outcome{}, usagef("%s: %w", a.name(), a.locate(data, err))
 	}
-	for _, text := range convert.Words(c, data) {
+	for _, text := range c.Words(data) {
 		text = clean.Truncate(clean.Line(text), 60)
 		if a.strict {
 			return convert.Outcome{}, usagef("%s: %q matches no option; with --strict, write your own words as {\"text\":\"…\"}", a.name(), text)
@@ -116,7 +116,8 @@ func (a *answerFlags) list(s streams) (*answerList, error) {
 	if json.Unmarshal(data, &object) != nil || object == nil {
 		return nil, usagef("%s: expected a JSON array with one answer per question, or an object keyed by question text", a.name())
 	}
-	if _, err := convert.AnswersOf(convert.Call{}, data); err != nil {
+	var none convert.Call
+	if _, err := none.AnswersOf(data); err != nil {
 		return nil, usagef("%s: %w", a.name(), err)
 	}
 	l.byText = data
@@ -135,7 +136,7 @@ func (l *answerList) next(c convert.Call) (convert.Outcome, error) {
 // take is the array of those that are the call's.
 func (l *answerList) take(c convert.Call) ([]byte, error) {
 	if l.byText != nil {
-		return convert.AnswersOf(c, l.byText)
+		return c.AnswersOf(l.byText)
 	}
 	list := l.inTurn[:min(len(c.Questions), len(l.inTurn))]
 	l.inTurn = l.inTurn[len(list):]

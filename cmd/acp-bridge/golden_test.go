@@ -343,7 +343,7 @@ func (g *golden) message(t *testing.T) {
 	var cases []saidCase
 	require.NoError(t, json.Unmarshal(g.section(t, "said.json"), &cases))
 	for i := range cases {
-		cases[i].Means = meaning(q, convert.ReadReply(q, cases[i].Reply))
+		cases[i].Means = meaning(q, q.ReadReply(cases[i].Reply))
 	}
 	g.expect(t, "said.json", clean.JSON(cases))
 }

@@ -249,7 +249,7 @@ func (a *Asking) Message() string {
 
 // Reads is what a reply to [Asking.Message] means. Behind Other a number is the
 // user's own words.
-func (a *Asking) Reads(reply string) convert.Meaning { return convert.ReadReply(a.spoken(), reply) }
+func (a *Asking) Reads(reply string) convert.Meaning { return a.spoken().ReadReply(reply) }
 
 // spoken is the question as the conversation has it.
 func (a *Asking) spoken() convert.Question {

@@ -59,7 +59,7 @@ func messageLead(q convert.Question) string {
 }
 
 func cancelHelp(q convert.Question) string {
-	if !convert.ReadReply(q, "cancel").Cancel { // an option
+	if !q.ReadReply("cancel").Cancel { // an option
 		return ""
 	}
 	return " Reply `cancel` to dismiss the question."
@@ -96,6 +96,6 @@ func messageHelp(q convert.Question, more bool) string {
 // number of another.
 func numbersClash(q convert.Question) bool {
 	return slices.ContainsFunc(q.Options, func(o convert.Option) bool {
-		return o.Label != "" && strings.Trim(o.Label, "0123456789") == "" && convert.ReadReply(q, o.Label).Unclear != ""
+		return o.Label != "" && strings.Trim(o.Label, "0123456789") == "" && q.ReadReply(o.Label).Unclear != ""
 	})
 }

@@ -46,7 +46,7 @@ func TestWhatIsPickedIsWhatArrives(t *testing.T) {
 		}
 		require.Equal(t, ask.Done, step)
 		require.Equal(t, want, asking.Answer())
-		answer := convert.AnswerText(question, asking.Answer())
+		answer := question.AnswerText(asking.Answer())
 		if question.MultiSelect {
 			require.Equal(t, want.Items(), convert.Split(answer))
 		} else {

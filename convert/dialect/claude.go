@@ -93,7 +93,7 @@ func updatedInput(c convert.Call, answers []convert.Answer) json.RawMessage {
 		n++
 		b.WriteString(keys[i])
 		b.WriteByte(':')
-		b.Write(clean.JSON(convert.AnswerText(c.Questions[i], a)))
+		b.Write(clean.JSON(c.Questions[i].AnswerText(a)))
 	}
 	b.WriteByte('}')
 	writeAnnotations(&b, c, answers, keys)

@@ -36,7 +36,7 @@ func TestUpdatedInput(t *testing.T) {
 			text, ok := got.Answers[q.Text]
 			require.Equal(t, !answers[i].Empty(), ok)
 			if ok {
-				require.Equal(t, convert.AnswerText(q, answers[i]), text)
+				require.Equal(t, q.AnswerText(answers[i]), text)
 			}
 		}
 	})

@@ -265,7 +265,7 @@ func answerMap(c convert.Call, answers []convert.Answer) json.RawMessage {
 		}
 		b.Write(clean.JSON(c.Questions[i].Text))
 		b.WriteByte(':')
-		b.Write(clean.JSON(convert.WithNote(convert.AnswerText(c.Questions[i], a), a.Note)))
+		b.Write(clean.JSON(convert.WithNote(c.Questions[i].AnswerText(a), a.Note)))
 	}
 	b.WriteByte('}')
 	return b.Bytes()

@@ -14,7 +14,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	answers, err := convert.ReadAnswers(req.Call, []byte(`["yes"]`))
+	answers, err := req.Call.ReadAnswers([]byte(`["yes"]`))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -105,7 +105,7 @@ func (opal) encode(d document, c convert.Call, r Reply) Result {
 		}
 		return Result{Body: []byte(opalError(o)), IsError: true}
 	}
-	answer := convert.WithNote(convert.AnswerText(c.Questions[0], o.Answers[0]), o.Answers[0].Note)
+	answer := convert.WithNote(c.Questions[0].AnswerText(o.Answers[0]), o.Answers[0].Note)
 	if d.isRPC() {
 		return d.respond(opalAnswer{answer})
 	}

@@ -106,5 +106,5 @@ func qwenText(c convert.Call, o convert.Outcome) Result {
 
 // answerText is an answer as one string, its note included.
 func answerText(q convert.Question, a convert.Answer) string {
-	return convert.WithNote(convert.AnswerText(q, a), a.Note)
+	return convert.WithNote(q.AnswerText(a), a.Note)
 }

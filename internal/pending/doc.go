@@ -42,7 +42,7 @@
 // and this one did not is not used, and the person is told, see [Chain.Forget].
 //
 // A file looks like this; each null is where an answer goes, as
-// [convert.ReadAnswer] takes it:
+// [convert.Call.ReadAnswer] takes it:
 //
 //	{
 //	  "sessionId": "abc123",

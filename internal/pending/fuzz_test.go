@@ -39,7 +39,7 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err, "%s", out)
 		require.Equal(t, d.questions, back.questions)
 		for i, s := range back.answers {
-			require.Equal(t, string(convert.WriteAnswer(convert.Call{Questions: d.questions}, i, answers[i])), s.raw)
+			require.Equal(t, string(convert.Call{Questions: d.questions}.WriteAnswer(i, answers[i])), s.raw)
 		}
 	})
 }

@@ -134,7 +134,7 @@ func (d *document) read(questions []convert.Question) ([]convert.Answer, error) 
 		}) {
 			return nil, fmt.Errorf("%w: the options of question %d are not those that were asked, in that order", ErrAnswer, i+1)
 		}
-		a, err := convert.ReadAnswer(c, i, []byte(s.raw))
+		a, err := c.ReadAnswer(i, []byte(s.raw))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
 		}
@@ -154,7 +154,7 @@ func (d *document) write(answers []convert.Answer) []byte {
 		if s.missing {
 			b.WriteString(`"answer": `)
 		}
-		b.Write(convert.WriteAnswer(c, i, answers[i]))
+		b.Write(c.WriteAnswer(i, answers[i]))
 		if s.missing && !s.only {
 			b.WriteString(", ")
 		}

@@ -76,7 +76,7 @@ func (a *Asker) question(questions []convert.Question, answers []convert.Answer,
 			return answer, false, err
 		}
 		text = strings.TrimSpace(text)
-		meaning := convert.ReadReply(q, text)
+		meaning := q.ReadReply(text)
 		say := ""
 		switch {
 		case a.EmptyCancels && text == "":
@@ -225,7 +225,7 @@ func (a *Asker) text(q convert.Question) []string {
 	return cells.MarkdownLines(cells.Bare{}, lines)
 }
 
-// hint says how to answer: the words of [convert.ReadReply].
+// hint says how to answer: the words of [convert.Question.ReadReply].
 func (a *Asker) hint(q convert.Question, i int) string {
 	more := " Type cancel to cancel."
 	if a.EmptyCancels {

@@ -78,7 +78,7 @@ func talking() []cli.Command {
 		Make: demoCommand,
 	}, {
 		Name: "chat", Args: "-- AGENT [ARGUMENTS]", Summary: "talk to any ACP agent in the terminal",
-		About: "Start an agent that speaks ACP and talk to it; /help shows the keys. " +
+		About: "Start an agent that speaks ACP and talk to it; /help shows the keys. Lines piped into it are prompts, and with --answers - answers, too. " +
 			"With -p, run one turn in a script: questions are answered by --answers, at a hub, or in a file (exit code 4), and the same command again goes on from there. " + exits,
 		Examples: []cli.Example{
 			{Line: "acp-bridge chat -- acp-bridge", What: "with Claude Code"},

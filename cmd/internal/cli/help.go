@@ -114,10 +114,10 @@ func table(rows []Example) string {
 	var b strings.Builder
 	for _, row := range rows {
 		what := Indent(Wrap(row.What, Width-column), strings.Repeat(" ", column))
-		if line := "  " + row.Line + "  "; len(line) <= column {
-			b.WriteString(line + what[len(line):])
+		if n := len([]rune(row.Line)) + 4; n <= column {
+			fmt.Fprintf(&b, "  %s  %s", row.Line, what[n:])
 		} else {
-			b.WriteString(line[:len(line)-2] + "\n" + what)
+			fmt.Fprintf(&b, "  %s\n%s", row.Line, what)
 		}
 	}
 	return b.String()

@@ -272,18 +272,11 @@ func ownerToken(o options) (string, error) {
 
 // lock keeps a second hub from the folder.
 func lock(name string) (unlock func(), err error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
+	unlock, err = proc.LockFile(name)
+	if errors.Is(err, proc.ErrLocked) {
+		err = fmt.Errorf("%w: %s", errLocked, filepath.Dir(name))
 	}
-	if err := proc.TryLock(f); err != nil {
-		f.Close()
-		if errors.Is(err, proc.ErrLocked) {
-			return nil, fmt.Errorf("%w: %s", errLocked, filepath.Dir(name))
-		}
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return func() { f.Close() }, nil
+	return unlock, err
 }
 
 var errLocked = errors.New("a hub with this folder is running")

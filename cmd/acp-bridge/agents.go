@@ -26,13 +26,13 @@ type agentRow struct {
 var inTerminals = []cli.Example{
 	{Line: "claude", What: "questions, plans, permissions, forms; the terminal's dialog stays, and the first answer counts (2.1.325)"},
 	{Line: "opencode", What: "questions, permissions, also of sub-agents; the dialog stays (1.18.33; version 2 refuses the plugin)"},
-	{Line: "kilo", What: "as opencode (7.7.7)"},
+	{Line: "kilo", What: "questions, permissions; the dialog stays (7.7.7)"},
 	{Line: "codex", What: "questions, approvals, with nothing installed: by this machine's hub, or acp-bridge watch codex (0.166.0)"},
 	{Line: "qwen", What: "questions, permissions, only while you are away: its terminal shows nothing while a hook waits (0.24.4)"},
-	{Line: "copilot", What: "as qwen (1.0.102)"},
-	{Line: "gemini", What: "questions, as qwen; a hook cannot allow anything (0.61.0)"},
+	{Line: "copilot", What: "questions, permissions, only while you are away (1.0.102)"},
+	{Line: "gemini", What: "questions, only while you are away; a hook cannot allow anything (0.61.0)"},
 	{Line: "kimi", What: "a notice that it waits: its hooks cannot answer (2.1.0)"},
-	{Line: "grok", What: "a notice, as kimi (1.0.41)"},
+	{Line: "grok", What: "a notice that it waits: its hooks can only refuse (1.0.41)"},
 	{Line: "droid", What: "nothing: its hooks come before the dialog (0.215.0, not run)"},
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
@@ -173,7 +172,7 @@ func (t *printedTurn) opened(session string, again bool) { t.session, t.again = 
 // sessions are the names by which the questions are claimed: the agent's session,
 // and the command, for agents that cannot resume one.
 func (t *printedTurn) sessions(convert.Call) []string {
-	return []string{"session " + t.session, t.run.name}
+	return []string{"session " + t.session, string(t.run)}
 }
 
 // resumed are those that are taken up again. Without it, a session's name is that
@@ -270,35 +269,27 @@ func left(err error) (convert.Outcome, error) {
 	return convert.Outcome{Status: convert.Disconnected, Reason: err.Error()}, err
 }
 
-// printRun remembers, in the user's state folder, which session a command is to
-// go on with.
-type printRun struct {
-	name string // stands for the command
-	path string // empty if there is no place for it
-}
+// printRun stands for a command, and remembers, in the user's state folder, which session
+// it is to go on with.
+type printRun string
 
 func newPrintRun(agent []string, prompt, dir string) printRun {
 	sum := sha256.Sum256([]byte(strings.Join(append(append([]string{dir}, agent...), prompt), "\x00")))
-	r := printRun{name: "chat-" + hex.EncodeToString(sum[:8])}
-	if state, err := hublink.DataDir(); err == nil {
-		r.path = filepath.Join(filepath.Dir(state), "chat", r.name)
-	}
-	return r
+	return printRun("chat-" + hex.EncodeToString(sum[:8]))
 }
 
-func (r printRun) session() string {
-	data, _ := os.ReadFile(r.path)
-	return strings.TrimSpace(string(data))
+func (r printRun) state() string { return filepath.Join("chat", string(r)) }
+
+func (r printRun) session() (id string) {
+	_ = readState(r.state(), &id) // without it the command begins anew
+	return id
 }
 
 func (r printRun) keep(session string) error {
-	if r.path == "" || session == "" {
-		return errors.New("there is no place for it")
+	if session == "" {
+		return errors.New("the agent has named none")
 	}
-	if err := os.MkdirAll(filepath.Dir(r.path), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(r.path, []byte(session+"\n"), 0o600)
+	return writeState(r.state(), session)
 }
 
-func (r printRun) forget() { _ = os.Remove(r.path) }
+func (r printRun) forget() { _ = removeState(r.state()) }

@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -74,17 +73,7 @@ func findHookAgent(name string) (hookAgent, bool) {
 
 // pluginFile is where OpenCode, or Kilo, looks for plugins of this user, on every system.
 func pluginFile(name string) func() (string, error) {
-	return func() (string, error) {
-		dir := os.Getenv("XDG_CONFIG_HOME")
-		if !filepath.IsAbs(dir) {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				return "", err
-			}
-			dir = filepath.Join(home, ".config")
-		}
-		return filepath.Join(dir, name, "plugin", opencode.PluginName), nil
-	}
+	return homeFile("XDG_CONFIG_HOME", ".config", name, "plugin", opencode.PluginName)
 }
 
 func pluginText(name string) func(string) string {

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -243,14 +242,8 @@ func decided(it desk.Item, decisions []decision, o convert.Outcome) (decision, e
 // inputOf is what a permission is for: what Codex says of it, with the changes of the
 // item that it names.
 func (r *run) inputOf(p gjson.Result) json.RawMessage {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	add := func(key, value string) {
-		if b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		b.WriteString(key + ":" + value)
-	}
+	var members []string
+	add := func(key, value string) { members = append(members, key+":"+value) }
 	p.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "threadId", "turnId", "itemId", "approvalId", "startedAtMs", "availableDecisions", "commandActions", "proposedExecpolicyAmendment", "kind":
@@ -268,8 +261,7 @@ func (r *run) inputOf(p gjson.Result) json.RawMessage {
 	if changes := r.items[p.Get("threadId").Str+" "+p.Get("itemId").Str].Get("changes"); changes.IsArray() {
 		add(`"changes"`, changes.Raw)
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	return json.RawMessage("{" + strings.Join(members, ",") + "}")
 }
 
 // resolved says that a request has its answer: ours, or the terminal's.

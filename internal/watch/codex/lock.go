@@ -16,16 +16,9 @@ func Lock(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "watch-codex.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
+	unlock, err = proc.LockFile(filepath.Join(dir, "watch-codex.lock"))
+	if errors.Is(err, proc.ErrLocked) {
+		err = ErrWatched
 	}
-	if err := proc.TryLock(f); err != nil {
-		f.Close()
-		if errors.Is(err, proc.ErrLocked) {
-			err = ErrWatched
-		}
-		return nil, err
-	}
-	return func() { f.Close() }, nil
+	return unlock, err
 }

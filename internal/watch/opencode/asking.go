@@ -1,7 +1,6 @@
 package opencode
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,24 +136,16 @@ func titleOf(p gjson.Result) string {
 
 // inputOf is what a permission is for: all that OpenCode says of it.
 func inputOf(p gjson.Result) json.RawMessage {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	add := func(key, value string) {
-		if b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		b.WriteString(key + ":" + value)
-	}
+	var members []string
 	p.Get("metadata").ForEach(func(k, v gjson.Result) bool {
-		add(k.Raw, v.Raw)
+		members = append(members, k.Raw+":"+v.Raw)
 		return true
 	})
 	patterns := p.Get("patterns")
 	if list := patterns.Array(); patterns.IsArray() && (len(list) != 1 || list[0].String() != p.Get("metadata.command").String()) {
-		add(`"patterns"`, patterns.Raw)
+		members = append(members, `"patterns":`+patterns.Raw)
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	return json.RawMessage("{" + strings.Join(members, ",") + "}")
 }
 
 // ended tells the hub what the terminal said. What we said ourselves has ended before.

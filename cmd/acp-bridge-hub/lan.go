@@ -15,15 +15,9 @@ import (
 	"rsc.io/qr"
 )
 
-// ownAddress is an address that this machine has on a network.
-type ownAddress struct {
-	netip.Prefix        // with the bits of the address
-	Interface    string // its name
-}
-
-// ownAddresses are those by which others may reach this machine: the one that leads
-// out of it first, IPv4 before IPv6, which few people can type.
-func ownAddresses() (list []ownAddress) {
+// ownAddresses are those by which others may reach this machine, with the bits of their
+// networks: the one that leads out of it first, IPv4 before IPv6, which few people can type.
+func ownAddresses() (list []netip.Prefix) {
 	interfaces, _ := net.Interfaces()
 	for _, i := range interfaces {
 		if i.Flags&net.FlagUp == 0 {
@@ -32,7 +26,7 @@ func ownAddresses() (list []ownAddress) {
 		addresses, _ := i.Addrs()
 		for _, a := range addresses {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {
-				list = append(list, ownAddress{netip.PrefixFrom(p.Addr().Unmap(), p.Bits()), i.Name})
+				list = append(list, netip.PrefixFrom(p.Addr().Unmap(), p.Bits()))
 			}
 		}
 	}
@@ -49,9 +43,9 @@ func wayOut() netip.Addr {
 	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap()
 }
 
-func arrange(list []ownAddress, first netip.Addr) []ownAddress {
-	list = slices.DeleteFunc(list, func(a ownAddress) bool { return !a.Addr().IsGlobalUnicast() })
-	rank := func(a ownAddress) int {
+func arrange(list []netip.Prefix, first netip.Addr) []netip.Prefix {
+	list = slices.DeleteFunc(list, func(a netip.Prefix) bool { return !a.Addr().IsGlobalUnicast() })
+	rank := func(a netip.Prefix) int {
 		switch {
 		case a.Addr() == first:
 			return 0
@@ -60,7 +54,7 @@ func arrange(list []ownAddress, first netip.Addr) []ownAddress {
 		}
 		return 2
 	}
-	slices.SortStableFunc(list, func(x, y ownAddress) int { return cmp.Compare(rank(x), rank(y)) })
+	slices.SortStableFunc(list, func(x, y netip.Prefix) int { return cmp.Compare(rank(x), rank(y)) })
 	return list
 }
 
@@ -69,12 +63,12 @@ var carrierNet = netip.MustParsePrefix("100.64.0.0/10")
 
 // inLAN reports whether a connection is one of this machine's own networks: it came to
 // an address that the internet does not know, or from a neighbour.
-func inLAN(local, remote netip.Addr, own []ownAddress) bool {
+func inLAN(local, remote netip.Addr, own []netip.Prefix) bool {
 	local, remote = local.Unmap().WithZone(""), remote.Unmap().WithZone("")
 	if local.IsLoopback() || local.IsPrivate() || local.IsLinkLocalUnicast() || carrierNet.Contains(local) {
 		return true
 	}
-	return slices.ContainsFunc(own, func(a ownAddress) bool { return a.Addr() == local && a.Masked().Contains(remote) })
+	return slices.ContainsFunc(own, func(a netip.Prefix) bool { return a.Addr() == local && a.Masked().Contains(remote) })
 }
 
 // site is where a hub is.

@@ -171,7 +171,7 @@ func TestOwnCertificate(t *testing.T) {
 
 // Which connections are of the machine's own networks.
 func TestInLAN(t *testing.T) {
-	own := []ownAddress{{netip.MustParsePrefix("192.168.1.5/24"), "wlan0"}, {netip.MustParsePrefix("203.0.113.7/24"), "eth0"}, {netip.MustParsePrefix("2001:db8::5/64"), "eth0"}}
+	own := []netip.Prefix{netip.MustParsePrefix("192.168.1.5/24"), netip.MustParsePrefix("203.0.113.7/24"), netip.MustParsePrefix("2001:db8::5/64")}
 	for _, c := range []struct {
 		local, remote string
 		want          bool
@@ -193,9 +193,9 @@ func TestInLAN(t *testing.T) {
 
 // The address that leads out comes first; what no phone reaches is not there.
 func TestAddressesAreArranged(t *testing.T) {
-	var list []ownAddress
+	var list []netip.Prefix
 	for _, a := range []string{"127.0.0.1/8", "::1/128", "fd00::2/64", "fe80::1/64", "172.17.0.1/16", "192.168.1.5/24", "169.254.3.4/16"} {
-		list = append(list, ownAddress{Prefix: netip.MustParsePrefix(a)})
+		list = append(list, netip.MustParsePrefix(a))
 	}
 	var got []string
 	for _, a := range arrange(list, netip.MustParseAddr("192.168.1.5")) {

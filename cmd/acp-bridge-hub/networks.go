@@ -57,14 +57,14 @@ func (n *networks) any() bool {
 }
 
 // adjust listens at these addresses, and nowhere else.
-func (n *networks) adjust(addresses []ownAddress) (problems error) {
+func (n *networks) adjust(addresses []netip.Prefix) (problems error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.on {
 		addresses = nil
 	}
 	for a, l := range n.open {
-		if !slices.ContainsFunc(addresses, func(o ownAddress) bool { return o.Addr() == a }) {
+		if !slices.ContainsFunc(addresses, func(o netip.Prefix) bool { return o.Addr() == a }) {
 			l.end()
 			delete(n.open, a)
 		}

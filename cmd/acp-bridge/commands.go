@@ -29,7 +29,7 @@ var variables = []cli.Example{
 	{Line: "NO_COLOR", What: "turns colours off if set"},
 }
 
-const claudeEnv, hubEnv, tokenEnv = "ACP_BRIDGE_CLAUDE", "ACP_BRIDGE_HUB", "ACP_BRIDGE_HUB_TOKEN"
+const hubEnv, tokenEnv = "ACP_BRIDGE_HUB", "ACP_BRIDGE_HUB_TOKEN"
 
 // serving is what an editor starts: acp-bridge without a command.
 func serving() cli.Command {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -310,7 +311,7 @@ func (a *asking) RequestPermission(ctx context.Context, r acp.RequestPermissionR
 	if err := a.show(ctx); err != nil {
 		return acp.RequestPermissionResponse{}, err
 	}
-	r.SessionId = acp.SessionId(a.Shown)
+	r.SessionId, r.Meta = acp.SessionId(a.Shown), a.marked(r.Meta)
 	return a.front.connection().RequestPermission(ctx, r)
 }
 
@@ -319,10 +320,21 @@ func (a *asking) CreateElicitation(ctx context.Context, r any) (json.RawMessage,
 		return nil, err
 	}
 	if form, ok := r.(ask.FormRequest); ok {
-		form.SessionID = a.Shown
+		form.SessionID, form.Meta = a.Shown, a.marked(form.Meta)
 		r = form
 	}
 	return a.front.connection().CreateElicitation(ctx, r)
+}
+
+// marked is the meta of a request that says whether it is asked again, for clients of ours
+// that have a hub.
+func (a *asking) marked(meta map[string]any) map[string]any {
+	if !a.again {
+		return meta
+	}
+	all := map[string]any{"acp-bridge-again": true}
+	maps.Copy(all, meta)
+	return all
 }
 
 func (a *asking) SessionUpdate(_ context.Context, n acp.SessionNotification) error {

@@ -573,3 +573,16 @@ func (m methods) Request(_ context.Context, method string, _ json.RawMessage) (a
 	return struct{}{}, nil
 }
 func (m methods) Notify(context.Context, string, json.RawMessage) {}
+
+// What the agent asks again may have its answer at a hub: the agent says so.
+func TestAskedAgainAtTheDesk(t *testing.T) {
+	l := &link{told: newTold(""), desk: new(desk.Desk), box: newBox()}
+	for meta, again := range map[string]bool{"": false, `,"_meta":{"acp-bridge-again":true}`: true} {
+		params := `{"sessionId":"s","message":"Go on?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}` + meta + `}`
+		r, err := parseRequest(acp.ClientMethodElicitationCreate, []byte(params))
+		require.NoError(t, err)
+		a := newWaiting(t.Context(), r)
+		l.told.asked(a, gjson.Parse(params))
+		require.Equal(t, again, l.told.described(a).Again)
+	}
+}

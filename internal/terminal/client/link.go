@@ -71,6 +71,7 @@ type (
 type waiting struct {
 	*request
 	session string          // of the agent: it may ask before the session is said to be open
+	again   bool            // that of [desk.Item]
 	ctx     context.Context // ends when the agent gives the request up, or somebody else has answered it
 	cancel  context.CancelCauseFunc
 	said    chan answered   // holds one: what the user says here

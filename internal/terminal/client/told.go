@@ -109,7 +109,7 @@ func (t *told) update(session string, u gjson.Result) {
 // asked takes a request of the agent, until [told.ended].
 func (t *told) asked(a *waiting, params gjson.Result) {
 	t.step(func() {
-		a.session = params.Get("sessionId").Str
+		a.session, a.again = params.Get("sessionId").Str, params.Get("_meta.acp-bridge-again").Bool()
 		if a.permission {
 			a.asked = t.in(a.session).shapes.Ask(params)
 			t.open[a.asked] = a
@@ -173,7 +173,7 @@ func (t *told) describe(a *waiting) {
 		_, err := a.reply(convert.Outcome{Status: convert.Answered, Answers: answers}, -1)
 		return err
 	}
-	d.Kind, d.Agent, d.Dir, d.Unqueued = desk.Question, t.name, t.dir, true
+	d.Kind, d.Agent, d.Dir, d.Unqueued, d.Again = desk.Question, t.name, t.dir, true, a.again
 	d.About.Model = t.version
 	t.in(a.session).words.Tell(&d.About)
 	var r acp.RequestPermissionRequest

@@ -61,8 +61,8 @@ func (k Kind) String() string {
 
 // Item is something that a person is asked. Call.Session and Call.ID name it.
 type Item struct {
-	// Name is minted when the item is posted. Whoever else has the item, a file or a
-	// hub, knows it by that.
+	// Name is minted when the item is posted, unless a file has it already. Whoever else
+	// has the item, a file or a hub, knows it by that.
 	Name string
 	Kind Kind
 	// Call.ID is the agent's. If there is none, or it is that of another open item of
@@ -240,7 +240,7 @@ func (d *Desk) Place(ctx context.Context, it Item) (t *Ticket) {
 }
 
 func (on *table) post(ctx context.Context, d *Desk, it Item) *Ticket {
-	it.Name = life.Mint()
+	it.Name = cmp.Or(it.Name, life.Mint())
 	t := &Ticket{desk: d, item: it, asked: time.Now()}
 	if old := on.open[t.key()]; old != nil && old.ctx.Err() != nil {
 		on.settle(old, givenUp(context.Cause(old.ctx))) // its asker is about to

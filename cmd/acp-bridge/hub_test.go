@@ -23,6 +23,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
@@ -557,6 +558,9 @@ func TestChatKilledAtHub(t *testing.T) {
 	r := h.open()
 	require.NoError(t, first.Process.Kill())
 	_ = first.Wait()
+	file, err := new(pending.Store).Open("")
+	require.NoError(t, err)
+	require.Equal(t, file.ID, r.ID, "one name, in the file and at the hub")
 	// Another command's question is another question.
 	other := chat("another")
 	asked := h.await(func(o *hub.Record) bool { return o.Open() && o.Key() != r.Key() })

@@ -176,7 +176,7 @@ func (a *Asking) fail(o convert.Outcome) {
 // it ended here.
 func (a *Asking) putToHub(ctx context.Context, running *sync.WaitGroup, on *surfaces) (end func()) {
 	ch, c, it := a.chain, a.callAtHub(), a.item
-	it.Call.Session, it.Call.ID = c.Session, c.ID
+	it.Name, it.Call.Session, it.Call.ID = c.ID, c.Session, c.ID
 	ch.expect(c.ID, on.heard)
 	ticket := ch.desk.Post(ctx, it)
 	running.Go(func() {

@@ -28,7 +28,7 @@ func TestAnOldAnswerIsNoneAfterAPrompt(t *testing.T) {
 		require.NoError(t, answer(board, old, "SQLite", "phone"))
 		resumed := new(desk.Desk)
 		h.link(resumed, io.Discard, token)
-		item.Call.ID, item.Again = id, again
+		item.Name, item.Call.ID, item.Again = "", id, again
 		ticket := resumed.Post(t.Context(), item)
 		t.Cleanup(ticket.Leave)
 		now := await(t, board, func(r *hub.Record) bool { return r.Open() && r.Key() != old.Key() })

@@ -464,7 +464,7 @@ func TestRule5TheSameAfterAPrompt(t *testing.T) {
 	h.link(two, io.Discard, token)
 	for id, d := range map[string]*desk.Desk{"toolu_02GhIjKl": one, "toolu_03MnOpQr": two} {
 		item := ticket.Item()
-		item.Call.ID = id
+		item.Name, item.Call.ID = "", id
 		again := d.Post(t.Context(), item)
 		r := await(t, board, func(r *hub.Record) bool { return r.Call.ID == id })
 		require.True(t, r.Open(), id)

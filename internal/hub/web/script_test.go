@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -30,6 +31,15 @@ import (
 //	mark c1                          this question is remembered;
 //	same c1                          it is as it was
 //
+// Of the hooks of Claude Code, whose device is claude:
+//
+//	tell PreToolUse Bash $bash tool_use_id=toolu_1   an event, see hookSays
+//	holds one PermissionRequest Bash $bash           an event that waits, and is called one
+//	is one call = toolu_1                            what it asks; see record
+//	respond one 200 '["Allow"]'                      somebody answers
+//	told one ~ allow                                 what the hook is told
+//	becomes one receipt = consumed
+//
 // What a hub refuses is JSON with one sentence, unless it was asked for something else.
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -42,7 +52,8 @@ func TestScripts(t *testing.T) {
 		for _, script := range archive.Files {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+script.Name, func(t *testing.T) {
 				t.Parallel()
-				s := &scripted{site: newSite(t, hub.Options{}), marked: map[string]*hub.Record{}, vars: map[string]string{
+				s := &scripted{site: newSite(t, hub.Options{}), marked: map[string]*hub.Record{}, held: map[string]hookEvent{}, vars: map[string]string{
+					"ask": askInput, "answered": strings.TrimSuffix(askInput, "}") + `,"answers":{"Which database?":"SQLite"}}`, "bash": bashInput, "session": hookSession,
 					"database": database, "features": features, "azure": blueCall, "sqlite": `{"answers":{"Which database?":"SQLite"}}`,
 					"owner": "Bearer " + token, "large": strings.Repeat("x", 1<<20+1), "form": "application/x-www-form-urlencoded",
 				}}
@@ -75,6 +86,8 @@ type scripted struct {
 	line   string
 	vars   map[string]string
 	marked map[string]*hub.Record
+	claude *hooked
+	held   map[string]hookEvent
 	reply  string // the body of the last one
 	never  []string
 }
@@ -126,9 +139,89 @@ func (s *scripted) play(a []string) {
 		s.marked[a[1]] = s.find(a[1], "")
 	case "same":
 		require.Equal(s.t, s.marked[a[1]], s.find(a[1], ""), s.line)
+	case "tell":
+		s.hook().tell(hookSays(a[1:]))
+	case "holds", "sends": // holds: something new is asked by that
+		var h hookEvent
+		if a[0] == "holds" {
+			h.told, h.hangUp = s.hook().hold(hookSays(a[2:]))
+			h.r = s.hook().newest()
+		} else {
+			h.told, h.hangUp = s.hook().send(hookSays(a[2:]))
+		}
+		s.held[a[1]] = h
+	case "told":
+		s.reply = <-s.held[a[1]].told
+		s.checks(append([]string{"."}, a[2:]...))
+	case "waits": // it is told nothing
+		time.Sleep(10 * time.Millisecond)
+		require.Empty(s.t, s.held[a[1]].told, s.line)
+	case "leaves":
+		s.held[a[1]].hangUp()
+	case "respond":
+		status, err := strconv.Atoi(a[2])
+		require.NoError(s.t, err, s.line)
+		s.reply = s.hook().respond(status, s.held[a[1]].r, a[3])
+	case "becomes", "is":
+		s.record(s.held[a[1]].r, a[2:], a[0] == "becomes")
+	case "block": // the terminal shows nothing while a hook waits
+		s.server.SetBlock(time.Millisecond)
+	case "stop":
+		s.server.Close()
 	default:
 		require.Fail(s.t, "no such command", s.line)
 	}
+}
+
+// hookEvent is an event that waits at the hub.
+type hookEvent struct {
+	told   <-chan string
+	hangUp func()
+	r      *hub.Record
+}
+
+// hook is a Claude Code whose hooks talk to the hub, as the device claude.
+func (s *scripted) hook() *hooked {
+	if s.claude == nil {
+		s.claude = &hooked{s.site, strings.TrimPrefix(s.vars["claude"], "Bearer ")}
+	}
+	return s.claude
+}
+
+// hookSays is what a hook sends: NAME [TOOL INPUT] and more members, as name=value.
+func hookSays(a []string) string {
+	var more []any
+	for _, w := range a[1:] {
+		if name, value, ok := strings.Cut(w, "="); ok && w[0] != '{' {
+			more = append(more, name, value)
+			if json.Valid([]byte(value)) && strings.ContainsAny(value[:1], "[{") {
+				more[len(more)-1] = json.RawMessage(value)
+			}
+		}
+	}
+	if len(a) > 2 && a[2][0] == '{' {
+		return saysOf(a[0], a[1], a[2], more...)
+	}
+	return says(a[0], more...)
+}
+
+// record holds what the hub has of a question against what a script says of it, at once or as
+// soon as the first of that is so.
+func (s *scripted) record(r *hub.Record, checks []string, waits bool) {
+	s.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		now, err := s.board.FindRef(r.Ref())
+		require.NoError(s.t, err)
+		about := map[string]any{"open": now.Open(), "call": r.Hold.Call, "conversation": now.Conversation, "id": now.ID, "dir": now.Dir, "detail": now.Detail}
+		if e := now.End; e != nil {
+			about["outcome"], about["by"], about["receipt"], about["reason"], about["undelivered"] = e.Outcome, e.By, e.Receipt(), e.Reason, e.Undelivered
+		}
+		s.reply = jsonOf(s.t, about)
+		if !waits || gjson.Get(s.reply, checks[0]).String() == checks[2] || time.Now().After(end) {
+			break
+		}
+	}
+	s.checks(checks)
 }
 
 // requests sends a request: METHOD PATH, and then the body, Header:value, as NAME in any order.

@@ -249,22 +249,6 @@ const (
 	form = `{"mode":"form","sessionId":"s","message":"How many?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}`
 )
 
-func TestWindowPermission(t *testing.T) {
-	t.Parallel()
-	w, p := openWorking(t)
-	first := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
-	w.sees("make test")
-	w.sees("2. Reject")
-	second := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.ReplaceAll(permission, "make test", "make clean"))
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("2", first))
-	w.sees("✓ Permission: make test → Reject")
-	w.sees("make clean") // one at a time
-	require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, w.insists("\x1b", second))
-	p.answer <- "end_turn"
-	w.sees("> ")
-	require.NoError(t, w.leaves())
-}
-
 // A command of 27 lines: its last line is there, and v shows all of it.
 func TestWindowPermissionShowsAll(t *testing.T) {
 	t.Parallel()
@@ -285,75 +269,8 @@ func TestWindowPermissionShowsAll(t *testing.T) {
 	w.quits()
 }
 
-// A reason goes with a no, and with nothing else, to an agent that reads it.
-func TestWindowRejectsWithAReason(t *testing.T) {
-	t.Parallel()
-	for keys, want := range map[string]string{
-		"\x1b[B n use_make_check \r \r":        `{"outcome":{"outcome":"selected","optionId":"no","_meta":{"customText":"use_make_check"}}}`,
-		"\x1b[B n use_make_check \r \x1b[A \r": `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
-		"n 1":                                  `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
-	} {
-		w, _, _ := atADesk(t, "acp-bridge")
-		reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
-		w.sees("2. Reject")
-		w.presses(strings.Split(keys, " ")...)
-		require.JSONEq(t, want, await(t, reply), "%q", keys)
-		w.quits()
-	}
-}
-
-// An answer that does not fit its field is asked for again.
-func TestWindowAsksAgain(t *testing.T) {
-	t.Parallel()
-	w, _ := openWorking(t)
-	reply := w.asks(t.Context(), acp.ClientMethodElicitationCreate, form)
-	w.sees("How many?")
-	w.presses("many", "\r")
-	w.sees(`✗ question 1: the answer does not fit: expected a whole number, got "many"`)
-	w.sees("many")               // it is there to be changed
-	w.presses("\x15", "3", "\r") // Ctrl+U
-	require.JSONEq(t, `{"action":"accept","content":{"n":3}}`, await(t, reply))
-	w.quits()
-}
-
-func TestWindowKeepsWhatFits(t *testing.T) {
-	t.Parallel()
-	w, _ := openWorking(t)
-	reply := w.asks(t.Context(), acp.ClientMethodElicitationCreate, twoFields)
-	w.sees("Your name?")
-	w.presses("Ann", "\r")
-	w.sees("How old?")
-	w.presses("old", "\r")
-	w.sees("Review")
-	w.presses("\r")
-	w.sees(`expected a whole number, got "old"`)
-	w.sees("Review")
-	w.types("\x1b[Z") // Shift+Tab, to the age
-	w.sees("How old?")
-	w.presses("\x15", "41", "\r")
-	w.sees("Review")
-	w.presses("\r")
-	require.JSONEq(t, `{"action":"accept","content":{"name":"Ann","age":41}}`, await(t, reply), "what fits is not asked for again")
-	w.quits()
-}
-
 const twoFields = `{"sessionId":"s","mode":"form","message":"Who?","requestedSchema":{"type":"object",
 	"properties":{"name":{"type":"string","title":"Your name?"},"age":{"type":"integer","title":"How old?"}},"required":["name","age"]}}`
-
-// $/cancel_request closes the picker; what is typed then is a prompt again.
-func TestWindowWithdrawn(t *testing.T) {
-	t.Parallel()
-	w, p := openWorking(t)
-	ctx, withdraw := context.WithCancel(t.Context())
-	reply := w.asks(ctx, acp.ClientMethodSessionRequestPermission, permission)
-	w.sees("2. Reject")
-	withdraw()
-	require.Contains(t, await(t, reply), "canceled")
-	w.sees("The agent withdrew its question: make test")
-	w.sees("Working")
-	p.answer <- "end_turn"
-	require.NoError(t, w.leaves())
-}
 
 // A key that was meant for a question that is gone does not answer the one that
 // takes its place, however long the user had not typed before.
@@ -371,20 +288,6 @@ func TestWindowNextAfterWithdrawn(t *testing.T) {
 	w.ptmx.Close()
 	await(t, w.done)
 	require.NotContains(t, await(t, second), "selected")
-}
-
-// Ctrl+C answers what is open, and tells the agent; a second one does not wait
-// for it.
-func TestWindowCtrlC(t *testing.T) {
-	w, _ := openWorking(t)
-	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
-	w.sees("2. Reject")
-	w.types("\x03")
-	require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, await(t, reply))
-	await(t, w.cancels)
-	w.sees("Cancelling: Ctrl+C again quits")
-	w.types("\x03")
-	require.NoError(t, await(t, w.done))
 }
 
 // A picker that opens takes no key for an answer that comes at once, whether hands
@@ -419,17 +322,6 @@ func TestRule3WindowKeyAtOnce(t *testing.T) {
 	}
 }
 
-func TestWindowErrors(t *testing.T) {
-	w, p := openWorking(t)
-	p.answer <- &acp.RequestError{Code: -32000, Message: "Authentication required"}
-	w.sees("✗ the agent needs a login: Authentication required")
-	p = w.prompted()
-	p.answer <- "max_tokens"
-	w.sees("it reached its token limit")
-	w.hang()
-	require.EqualError(t, await(t, w.done), "the agent ended the connection")
-}
-
 func (w *window) updates(updates ...string) { w.t.Helper(); w.updatesIn("s", updates...) }
 
 func (w *window) updatesIn(session string, updates ...string) {
@@ -437,146 +329,6 @@ func (w *window) updatesIn(session string, updates ...string) {
 	for _, u := range updates {
 		require.NoError(w.t, w.conn.Notify(w.t.Context(), acp.ClientMethodSessionUpdate, json.RawMessage(`{"sessionId":"`+session+`","update":`+u+`}`)))
 	}
-}
-
-// A tool call of another session is another one, whatever its id.
-func TestWindowPermissionOfASubAgent(t *testing.T) {
-	t.Parallel()
-	w, _ := openWorking(t)
-	w.updatesIn("sub", `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Clean up","rawInput":{"command":"rm -rf ~"}}`)
-	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`)
-	sub := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.Replace(barePermission, `"s"`, `"sub"`, 1))
-	w.sees("Clean up")
-	w.sees("$ rm -rf ~")
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("3", sub))
-	own := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
-	w.sees("ls")
-	w.sees("3. Reject")
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("3", own))
-	w.quits()
-}
-
-// What is asked for may change while it is in front of the user, who sees that first.
-func TestWindowPermissionChanges(t *testing.T) {
-	t.Parallel()
-	w, _ := openWorking(t)
-	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`)
-	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.Replace(barePermission, `"t"}`, `"t","title":"ls"}`, 1))
-	w.sees("3. Reject")
-	w.updates(`{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"Clean up","rawInput":{"command":"rm -rf ~"}}`)
-	w.sees("The agent has changed what it asks for:")
-	w.sees("Clean up")
-	w.sees("$ rm -rf ~")
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"yes"}}`, w.insists("\r", reply))
-	w.quits()
-}
-
-// An id is free again when its tool call has ended.
-func TestWindowPermissionUnderAnOldID(t *testing.T) {
-	t.Parallel()
-	w, _ := openWorking(t)
-	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`,
-		`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}`,
-		`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Clean up","rawInput":{"command":"rm -rf ~"}}`)
-	w.sees("✓ ls")
-	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
-	w.sees("$ rm -rf ~")
-	w.sees("3. Reject")
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("3", reply))
-	w.quits()
-}
-
-// What the agent does is seen while it does it.
-func TestWindowShowsWork(t *testing.T) {
-	w, p := openWorking(t)
-	w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I will"}}`)
-	w.sees("I will")
-	w.sees("Working: Ctrl+C cancels")
-	w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":" look."}}`,
-		`{"sessionUpdate":"tool_call","toolCallId":"1","title":"Read a.go","status":"in_progress"}`,
-		`{"sessionUpdate":"plan","entries":[{"content":"Look","status":"in_progress","priority":"high"}]}`)
-	w.sees("I will look.")
-	w.sees("… Read a.go")
-	w.sees("▸ Look")
-	w.updates(`{"sessionUpdate":"tool_call_update","toolCallId":"1","status":"completed"}`)
-	w.sees("✓ Read a.go")
-	w.sees("⠙") // the spinner turns
-	p.answer <- "end_turn"
-	require.NoError(t, w.leaves())
-}
-
-// The first line says who is there, where, and what to press.
-func TestWindowGreeting(t *testing.T) {
-	w := openWindow(t, client.Options{Dir: "/srv/shop"})
-	w.sees("the agent")
-	w.sees("in /srv/shop")
-	w.sees("Enter sends • Ctrl+C cancels • /help")
-	w.sees(">")
-	w.types("/help\r")
-	w.sees("/quit")
-	w.sees("Ctrl+C      cancel the turn, twice: quit")
-	require.NoError(t, w.leaves())
-}
-
-// Commands of the program around the client are its own: the agent does not see
-// them.
-func TestWindowOwnCommand(t *testing.T) {
-	w := openWindow(t, client.Options{Commands: []client.Command{{Name: "questions", Description: "what waits", Run: func(args string) string {
-		return "asked for \x1b[2J" + args + "\n\nand more\n"
-	}}}})
-	w.sees(">")
-	w.types("/qu")
-	w.sees("what waits")
-	w.types("e\t")
-	w.sees("> /questions")
-	w.types("clear\r")
-	w.sees("asked for clear")
-	w.sees("and more")
-	w.types("/questions\r")
-	w.types("on\r")
-	p := await(t, w.prompts)
-	require.Equal(t, "on", p.words)
-	p.answer <- "end_turn"
-	require.NoError(t, w.leaves())
-}
-
-// Commands that the agent announced are shown and completed.
-func TestWindowCommands(t *testing.T) {
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	w.updates(`{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review","description":"Look at changes"},
-		{"name":"release","description":"Cut a release"},{"name":"init","description":"Write \u001b[2Ja file"},{"name":"bad name"}]}`)
-	w.types("/re")
-	w.sees("/review")
-	w.sees("Cut a release")
-	w.types("v\t")
-	w.sees("> /review")
-	w.types("now\r")
-	p := await(t, w.prompts)
-	require.Equal(t, "/review now", p.words)
-	p.answer <- "end_turn"
-	require.NoError(t, w.leaves())
-}
-
-// A prompt that comes while the agent works is sent at once; the turn is over
-// when all are.
-func TestWindowSteers(t *testing.T) {
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	first := w.prompted()
-	w.sees("Working")
-	w.types("and this\r")
-	second := await(t, w.prompts)
-	require.Equal(t, "and this", second.words)
-	second.answer <- "end_turn"
-	w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"still at it\n"}}`)
-	w.sees("still at it")
-	w.sees("Working")
-	first.answer <- "end_turn"
-	w.types("next\r")
-	third := await(t, w.prompts)
-	third.answer <- "end_turn"
-	require.NoError(t, w.leaves())
 }
 
 // Ctrl+O shows full output of tools. A question that comes meanwhile waits

@@ -10,32 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/convert"
 )
-
-// A question of a session that is closed has no answer, and nobody dismissed it:
-// elsewhere it stays open. One of a session that is deleted is over.
-func TestQuestionOfAClosedSession(t *testing.T) {
-	for method, status := range map[string]convert.Status{"session/close": convert.Disconnected, "session/delete": convert.Cancelled} {
-		t.Run(method, func(t *testing.T) {
-			d := new(desk.Desk)
-			settled := make(chan convert.Outcome, 1)
-			defer d.Watch(func(e desk.Entry) {
-				if e.State == desk.Settled {
-					settled <- e.Outcome
-				}
-			})()
-			p := prompted(t, Options{Desk: d})
-			p.agent.send(oneLine(grokAsks))
-			request := p.editor.until("session/request_permission")
-			p.editor.send(`{"jsonrpc":"2.0","id":"end","method":"` + method + `","params":{"sessionId":"s1"}}`)
-			require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
-			require.Equal(t, status, (<-settled).Status)
-		})
-	}
-}
 
 // A session that the agent does not close goes on, with its question tool.
 func TestRefusedClose(t *testing.T) {

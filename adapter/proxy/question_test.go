@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
@@ -13,23 +12,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
-
-func TestInitialize(t *testing.T) {
-	for sent, want := range map[string]string{
-		`{"protocolVersion":1}`: `{"protocolVersion":1,"clientCapabilities":{"elicitation":{"form":{},"url":{}}}}`,
-		`{"clientCapabilities":{"fs":{"readTextFile":true},"elicitation":null},"x":1}`: `{"clientCapabilities":{"fs":{"readTextFile":true},"elicitation":{"form":{},"url":{}}},"x":1}`,
-		`{"clientCapabilities":{"elicitation":{"form":{"a":1},"_meta":{}}}}`:           `{"clientCapabilities":{"elicitation":{"form":{"a":1},"_meta":{},"url":{}}}}`,
-	} {
-		p := start(t, Options{})
-		p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + sent + `}`)
-		got := p.agent.next()
-		require.Equal(t, want, got.Get("params").Raw)
-		require.Equal(t, "1", got.Get("id").Raw)
-		answer := `{"jsonrpc":"2.0","id":1,"result":{"agentCapabilities":{"loadSession":true},"_meta":{"grokShell":true}}}`
-		p.agent.send(answer)
-		require.Equal(t, answer, p.editor.next().Raw, "the editor sees the agent's capabilities")
-	}
-}
 
 const grokAsks = `{"jsonrpc":"2.0","id":0,"method":"_x.ai/ask_user_question","params":{"sessionId":"s1","toolCallId":"c1","questions":[
 {"question":"Which database?","options":[{"label":"PostgreSQL","description":"big"},{"label":"SQLite","description":"small"}],"multiSelect":false}]}}`
@@ -64,27 +46,6 @@ func TestTrace(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	require.Equal(t, []string{`editortrue{"jsonrpc":"2.0","method":"x"}`, `agentfalse{"jsonrpc":"2.0","method":"x"}`}, lines)
-}
-
-// The user of an agent that takes no own words is told, once, what to do with
-// them.
-func TestNoWordsIsTold(t *testing.T) {
-	p := initialized(t, Options{Agent: profileNamed("nanocoder")}, noForms)
-	for i := range 2 {
-		p.agent.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"kind":"allow_once","name":"A","optionId":"a"},{"kind":"allow_once","name":"B","optionId":"b"}],"toolCall":{"toolCallId":"t%d","title":"Which?"}}}`, i, i))
-		told := 0
-		for m := p.editor.next(); ; m = p.editor.next() {
-			if strings.Contains(m.Raw, "in your next message") {
-				told++
-			}
-			if m.Get("method").Str == "session/request_permission" {
-				p.editor.result(m, selected("B"))
-				break
-			}
-		}
-		require.Equal(t, 1-i, told)
-		require.Equal(t, "b", p.agent.next().Get("result.outcome.optionId").Str)
-	}
 }
 
 // A question that comes when the proxy has ended is refused: the end waits for

@@ -41,15 +41,6 @@ func TestTransparent(t *testing.T) {
 	}
 }
 
-// A line that is no message is left out: agents print such things.
-func TestGarbage(t *testing.T) {
-	p := start(t, Options{})
-	p.agent.send("npm warn something", "", "  ", `{"half":`, `"text"`, `[1,2]`, "\x00\xff", `{"jsonrpc":"2.0","method":"good"}`)
-	require.Equal(t, "good", p.editor.next().Get("method").Str)
-	p.editor.send("}{", `{"jsonrpc":"2.0","method":"good"}`)
-	require.Equal(t, "good", p.agent.next().Get("method").Str)
-}
-
 // The last line of a peer counts also without its end, if it is whole.
 func TestLastLine(t *testing.T) {
 	p := start(t, Options{})
@@ -170,20 +161,4 @@ func TestEdit(t *testing.T) {
 	} {
 		require.Equal(t, want, string(edit([]byte(in), one, "a", "b")), in)
 	}
-}
-
-// Both sides are offered version 1: an editor of a later one says the same things
-// elsewhere, and its forms are used.
-func TestVersion2IsOfferedVersion1(t *testing.T) {
-	p := start(t, Options{})
-	p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2,"info":{"name":"e","version":"1"},"capabilities":{"elicitation":{"form":{}}}}}`)
-	got := p.agent.next()
-	require.Equal(t, int64(1), got.Get("params.protocolVersion").Int())
-	require.Equal(t, "e", got.Get("params.clientInfo.name").Str)
-	require.True(t, got.Get("params.clientCapabilities.elicitation.form").Exists())
-	p.agent.result(got, `{"protocolVersion":1}`)
-	require.Equal(t, int64(1), p.editor.reply().Get("result.protocolVersion").Int())
-	const form = `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"mode":"form","sessionId":"s","message":"Which?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}}`
-	p.agent.send(form)
-	require.Equal(t, "Which?", p.editor.until("elicitation/create").Get("params.message").Str)
 }

@@ -38,6 +38,8 @@ import (
 //	agent< next . = '{"id":1}'     it reads the next line, which is that
 //	editor< session/request_permission as q   it reads up to one with this method, which is q
 //	editor> picks:q:SQLite
+//	editor< where PATH = V         it reads up to a line in which that is so
+//	never PATH TEXT                no line that is skipped has that there
 //	agent quiet                    it has nothing to read; or all of some texts, or none
 //
 // What stands above the first script is for all of a file: let NAME 'TEXT'.
@@ -140,6 +142,7 @@ type played struct {
 	entries  chan desk.Entry
 	asked    map[string]desk.Ref
 	receipts chan string
+	never    [][2]string
 }
 
 var variable = regexp.MustCompile(`\$[a-z]+`)
@@ -200,6 +203,8 @@ func (s *played) play(a []string) {
 		if a[1] == "quiet" {
 			require.Empty(s, text, s.line)
 		}
+	case "never":
+		s.never = append(s.never, [2]string{a[1], a[2]})
 	case "wait": // all has come as far as it can
 		synctest.Wait()
 	case "stop":
@@ -221,7 +226,7 @@ func (s *played) play(a []string) {
 			s.asked[a[1]], a = refOf(e), a[2:]
 		}
 		text, err := json.Marshal(map[string]any{"permission": e.Kind == desk.Permission, "text": e.Call.Questions[0].Text, "options": e.Call.Questions[0].Options,
-			"input": e.Call.Input, "again": e.Again, "about": e.About, "by": e.By, "status": e.Outcome.Status.String(), "answers": e.Outcome.Answers})
+			"input": e.Call.Input, "again": e.Again, "about": e.About, "told": e.About.Told(), "by": e.By, "status": e.Outcome.Status.String(), "answers": e.Outcome.Answers})
 		require.NoError(s, err)
 		s.checks(gjson.ParseBytes(text), a)
 	case "phone": // of what is asked, a label, nothing, or answers; and why it is not taken
@@ -363,7 +368,15 @@ func (s *played) reads(e *end, which string, a []string) {
 		s.says(e.said(), a)
 		return
 	default:
-		m = e.until(which)
+		for found := false; !found; {
+			m = e.next()
+			for _, never := range s.never {
+				require.NotContains(s, m.Get(never[0]).Raw, never[1], s.line)
+			}
+			if found = m.Get("method").Str == which; which == "where" {
+				found = m.Get(a[0]).String() == a[2] || a[0] == "." && m.Raw == a[2]
+			}
+		}
 	}
 	if len(a) > 1 && a[0] == "as" {
 		s.keep(a[1], m)

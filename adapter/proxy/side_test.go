@@ -84,26 +84,6 @@ func TestAside(t *testing.T) {
 	require.Equal(t, `/question/que_1/reply {"answers":[["SQLite"],["Logs"]]}`, <-a.told)
 }
 
-// OpenCode 2 ends the tool call of a question that it cannot show. One that was asked in
-// a form ends as the user said.
-func TestQuestionDismissedUnseen(t *testing.T) {
-	for _, form := range []bool{false, true} {
-		p := prompted(t, Options{Agent: profileNamed("opencode")})
-		p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"c1","status":"in_progress","rawInput":{"questions":[{"question":"Which database?"}]}}}}`)
-		if form {
-			p.agent.send(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"sessionId":"s1","toolCallId":"c1","mode":"form","message":"Questions","requestedSchema":{"type":"object","properties":{"q0":{"type":"string","enum":["a","b"]}}}}}`)
-			p.editor.result(p.editor.until("session/request_permission"), `{"outcome":{"outcome":"cancelled"}}`)
-			require.Equal(t, "cancel", p.agent.reply().Get("result.action").Str)
-		}
-		p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}}}`,
-			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"so be it"}}}}`)
-		if !form {
-			require.Contains(t, p.editor.said(), "dismissed its own question")
-		}
-		require.Equal(t, "so be it", p.editor.said())
-	}
-}
-
 // The user knows of an answer that the agent did not take.
 func TestAsideNotTaken(t *testing.T) {
 	p, a := withAside(t)

@@ -3,7 +3,6 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -21,58 +20,18 @@ import (
 // asNDJSON asks for an export.
 var asNDJSON = []string{"Accept", "application/x-ndjson"}
 
-func TestHistory(t *testing.T) {
+// How long an answer took is the time between the two that are told.
+func TestHistorySeconds(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
-	phone := s.device("phone", web.CanAnswer)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
-	require.JSONEq(t, `{"history":[]}`, s.expect(200, "GET", "/history", ""), "what is open is at /questions")
-	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":{"selected":["SQLite"],"note":"for now"}}}`, "Authorization", "Bearer "+phone)
-	s.expect(202, "POST", "/conversations/c2/ask", features)
-	s.expect(200, "POST", "/conversations/c2/cancel", "")
-
-	list := gjson.Get(s.expect(200, "GET", "/history", ""), "history").Array()
-	require.Len(t, list, 2)
-	require.Equal(t, "c2", list[0].Get("conversation").Str, "the last settled first")
-	require.Equal(t, "cancelled", list[0].Get("outcome").Str)
-	require.False(t, list[0].Get("questions.0.answer").Exists())
-	one := list[1]
-	for path, want := range map[string]string{
-		"conversation": "c1", "question": "toolu_1", "kind": "question", "outcome": "answered", "by": "phone", "receipt": "accepted",
-		"questions.0.question": "Which database?", "questions.0.header": "DB", "questions.0.options.#": "2",
-		"questions.0.answer": `{"selected":["SQLite"],"note":"for now"}`,
-	} {
-		require.Equal(t, want, one.Get(path).String(), path)
-	}
+	s.expect(200, "POST", "/conversations/c1/cancel", "")
+	one := gjson.Get(s.expect(200, "GET", "/history", ""), "history.0")
 	asked, err := time.Parse(time.RFC3339Nano, one.Get("asked").Str)
 	require.NoError(t, err)
 	at, err := time.Parse(time.RFC3339Nano, one.Get("at").Str)
 	require.NoError(t, err)
 	require.InDelta(t, at.Sub(asked).Seconds(), one.Get("seconds").Num, 1e-6)
-
-	// The same as NDJSON, one a line.
-	lines := strings.Split(strings.TrimSuffix(s.expect(200, "GET", "/history", "", asNDJSON...), "\n"), "\n")
-	require.Len(t, lines, 2)
-	for i, line := range lines {
-		require.JSONEq(t, list[i].Raw, line)
-	}
-	require.Empty(t, s.expect(200, "GET", "/history?text=nothing-like-this", "", asNDJSON...))
-
-	for query, want := range map[string]int{
-		"text=sqlite+phone": 1, "text=SQLITE": 1, "text=which": 2, "text=sqlite+features": 0,
-		"since=1h": 2, "since=2000-01-01": 2, "since=2999-01-01T00:00:00%2B01:00": 0,
-		"since=" + url.QueryEscape(one.Get("at").Str): 2, // that one, too
-		"group=owner": 2, "limit=1": 1, "text=phone&since=1h&group=owner&limit=1000": 1,
-	} {
-		require.EqualValues(t, want, gjson.Get(s.expect(200, "GET", "/history?"+query, ""), "history.#").Int(), query)
-	}
-	for query, says := range map[string]string{
-		"since=yesterday": "24h", "since=-1h": "how long ago", "limit=0": "from 1 to 1000", "limit=x": "number", "limit=1001": "1000",
-		"after=x": "next of the page before", "after=" + inForm("1"): "next", "after=" + inForm("x y"): "next", "group=a+b": "letters",
-	} {
-		require.Contains(t, s.expect(400, "GET", "/history?"+query, ""), says, query)
-		s.expect(400, "GET", "/history?"+query, "", asNDJSON...)
-	}
 }
 
 // Page by page, everything that was there is seen once, also when more is settled

@@ -144,32 +144,6 @@ const hubCall = `{"name":"AskUserQuestion","input":{"questions":[{"question":"Wh
 
 func isConsumed(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" }
 
-func TestAskAtHub(t *testing.T) {
-	h := startTestHub(t)
-	t.Chdir(t.TempDir())
-	b := h.run(hubCall, "ask", "--hub", h.url)
-	r := h.open()
-	require.Equal(t, "acp-bridge ask", r.Agent)
-	h.answer(r, convert.Answer{Selected: []string{"SQLite"}})
-	require.Contains(t, b.ends(t, 0), `"Which database?":"SQLite"`)
-	h.await(isConsumed)
-
-	// One that is ended leaves its question, and finds the answer.
-	b = h.run(hubCall, "ask", "--hub", h.url)
-	r = h.open()
-	require.NoError(t, b.Process.Signal(syscall.SIGTERM))
-	b.ends(t, 1)
-	require.True(t, h.open().Open())
-	h.answer(r, convert.Answer{Text: "MySQL"})
-	require.Contains(t, h.run(hubCall, "ask", "--hub", h.url).ends(t, 0), `"Which database?":"MySQL"`)
-
-	b = h.run(hubCall, "ask", "--hub", h.url)
-	r = h.open()
-	_, err := h.board.Cancel(t.Context(), hub.Ref{Conversation: r.Conversation, ID: r.ID}, "phone")
-	require.NoError(t, err)
-	b.ends(t, 3)
-}
-
 func TestRPCAtHub(t *testing.T) {
 	h := startTestHub(t)
 	t.Chdir(t.TempDir())
@@ -319,68 +293,6 @@ case $line in *'"selectedOption":"SQLite"'*) echo "SQLite it is." ;; *) echo "No
 	h.run("", "rpc", "--acp", "--ask", "hub", "--", "true").ends(t, exitUsage)
 }
 
-func TestQuestionsAtHub(t *testing.T) {
-	h := startTestHub(t)
-	t.Chdir(t.TempDir())
-	command := func(want int, args ...string) (string, string) {
-		t.Helper()
-		var out, errOut output
-		require.Equal(t, want, run(t.Context(), append([]string{"questions"}, append(args, "--hub", h.url)...), strings.NewReader(""), &out, &errOut), errOut.String())
-		return out.String(), errOut.String()
-	}
-	out, _ := command(0)
-	require.Equal(t, "No open questions.\n", out)
-	h.ask("c1", "first", "Which database?")
-	h.ask("c1", "second", "Which editor?")
-	out, _ = command(0)
-	require.Contains(t, out, "first  ")
-	require.Contains(t, out, "    Which editor?\n")
-	out, _ = command(0, "--json")
-	var list []map[string]any
-	require.NoError(t, json.Unmarshal([]byte(out), &list))
-	require.Len(t, list, 2)
-	require.Equal(t, "c1", list[0]["conversation"])
-	out, _ = command(0, "show", "first")
-	require.Contains(t, out, "1. DB: Which database?\n   1. PostgreSQL\n   2. SQLite\n")
-	_, errOut := command(2, "show", "fir")
-	require.Contains(t, errOut, `no open question "fir"`)
-	h.ask("c1", "toolu_01AbCdEf", "Which shell?")
-	out, _ = command(0, "show", "toolu_01AbCdEf")
-	same, _ := command(0, "show", "toolu_01")
-	require.Equal(t, out, same, "how a long one begins will do")
-	command(0, "clear", "c1/toolu_01")
-	_, errOut = command(2, "show", "third")
-	require.Contains(t, errOut, `no open question "third"`)
-	for _, key := range []string{"question", "conversation", "kind", "asked", "questions", "settled", "asker_gone"} {
-		require.Contains(t, list[0], key)
-	}
-	require.Equal(t, "Which editor?", list[0]["questions"].([]any)[0].(map[string]any)["question"])
-	_, errOut = command(2, "answer", "--answers", `["SQLite"]`)
-	require.Contains(t, errOut, "name the question that is answered")
-	_, errOut = command(2, "answer", "first", "--strict", "--answers", `["Oracle"]`)
-	require.Contains(t, errOut, "matches no option")
-	out, _ = command(0, "answer", "first", "--answers", `["SQLite"]`)
-	require.Equal(t, "Answered: first\n", out)
-	require.Equal(t, []string{"SQLite"}, h.await(func(r *hub.Record) bool { return !r.Open() && r.ID == "first" }).End.Answers[0].Selected)
-	out, _ = command(0, "answer", "second", "--answers", `"cancel"`)
-	require.Equal(t, "Dismissed: second\n", out)
-	command(2, "clear", "first")
-	command(2, "answer", "first", "--answers", `["SQLite"]`)
-	h.ask("c1", "third", "Which shell?")
-	h.ask("c2", "fourth", "Which font?")
-	out, _ = command(0, "clear", "third")
-	require.Equal(t, "Dismissed: third\n", out)
-	h.ask("c2", "fifth", "Which key?")
-	out, _ = command(0, "clear", "--all")
-	require.Equal(t, "Dismissed: fifth\nDismissed: fourth\n", out)
-
-	// The action may come behind flags.
-	h.ask("c3", "sixth", "Which door?")
-	var stdout, stderr output
-	require.Equal(t, exitOK, run(t.Context(), []string{"questions", "--hub", h.url, "answer", "sixth", "--answers", `["SQLite"]`}, strings.NewReader(""), &stdout, &stderr), stderr.String())
-	require.Equal(t, "Answered: sixth\n", stdout.String())
-}
-
 // ask asks a question over HTTP, as a script does.
 func (h *testHub) ask(conversation, id, text string) {
 	h.t.Helper()
@@ -470,15 +382,6 @@ func TestAnIDIsNotAbbreviatedByAnother(t *testing.T) {
 	} {
 		require.Equal(t, c.want, abbreviates(c.name, c.id), "%s %s", c.name, c.id)
 	}
-	h := startTestHub(t)
-	h.ask("c", "q1", "First?")
-	h.ask("c", "q10", "Tenth?")
-	for _, code := range []int{0, exitUsage} { // the second time it is answered already
-		var out output
-		require.Equal(t, code, run(t.Context(), []string{"questions", "answer", "q1", "--answers", `["SQLite"]`, "--hub", h.url}, strings.NewReader(""), &out, &out), out.String())
-	}
-	open, _ := h.board.Waiting(10)
-	require.Len(t, open, 1)
 }
 
 // What Claude Code asks in a terminal comes with the branch, the title of the session, and

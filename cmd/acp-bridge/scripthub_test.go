@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -82,10 +84,12 @@ type scriptHubKey struct{}
 //	hub device NAME                 $NAME is the token of a device that can answer
 //	hub answered BY QUESTION ANSWER consumed by its agent
 //	hub accepted BY QUESTION ANSWER not fetched by its agent
+//	hub ask CONVERSATION ID QUESTION   as a script asks over HTTP
 //	hub answer QUESTION ANSWER      once it is asked
 //	hub cancel QUESTION             once it is asked
 //	hub asked QUESTION              waits for that
 //	hub withdrawn QUESTION          waits for that
+//	hub consumed QUESTION           waits until its agent has used the answer
 func hubInScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: hub start|stop|device|answered|accepted")
@@ -114,6 +118,20 @@ func hubInScript(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(h.once(args[1], (*hub.Record).Open, func(*hub.Record) error { return nil }))
 	case len(args) == 2 && args[0] == "withdrawn":
 		ts.Check(h.once(args[1], func(r *hub.Record) bool { return !r.Open() && r.End.By == "" }, func(*hub.Record) error { return nil }))
+	case len(args) == 2 && args[0] == "consumed":
+		ts.Check(h.once(args[1], isConsumed, func(*hub.Record) error { return nil }))
+	case len(args) == 4 && args[0] == "ask":
+		body := strings.Replace(hubCall, "Which database?", args[3], 1)
+		req, err := http.NewRequest(http.MethodPost, h.url+"/conversations/"+args[1]+"/ask", strings.NewReader(`{"id":"`+args[2]+`",`+body[1:]))
+		ts.Check(err)
+		req.Header.Set("Authorization", "Bearer "+scriptToken)
+		req.Header.Set("Content-Type", "application/json")
+		reply, err := http.DefaultClient.Do(req)
+		ts.Check(err)
+		reply.Body.Close()
+		if reply.StatusCode != http.StatusAccepted {
+			ts.Fatalf("%s", reply.Status)
+		}
 	case len(args) == 4:
 		ts.Check(h.settle(args[0] == "answered", args[1], args[2], args[3]))
 	default:

@@ -27,20 +27,6 @@ func parked(t *testing.T) *proxied {
 	return p
 }
 
-// answers has a prompt answer the question.
-func (p *proxied) answers(id, text, want string) {
-	p.Helper()
-	p.prompt(id, text)
-	require.Equal(p, want, p.agent.next().Get(`result.answers.Which database\?.0`).Str)
-}
-
-// ends has the agent end a prompt, as which the editor sees the end of another.
-func (p *proxied) ends(id, reason, at string) {
-	p.Helper()
-	p.agent.send(`{"jsonrpc":"2.0","id":"` + id + `","result":{"stopReason":"` + reason + `"}}`)
-	require.Equal(p, at, p.editor.reply().Get("id").Str)
-}
-
 func (p *proxied) prompt(id, text string) {
 	p.Helper()
 	p.editor.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"` + text + `"}]}}`)

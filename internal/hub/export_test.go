@@ -27,9 +27,6 @@ func (b *Board) Expire(now time.Time) {
 // EndGone ends what those held that are gone.
 func (b *Board) EndGone() { b.endGone() }
 
-// KeyOf is where the first record with an id is kept.
-func KeyOf(conversation, id string) string { return keyOf(talk{"", conversation}, id, 0) }
-
 // DeliverAfter has the board wait so long for what an asker makes of an outcome.
 func (b *Board) DeliverAfter(d time.Duration) { b.soon = d }
 
@@ -44,12 +41,3 @@ func (r *Record) Encode() string { return string(r.encode()) }
 
 // InMemory counts the records.
 func (b *Board) InMemory() int { return peek(b, func(s *state) int { return len(s.records) }) }
-
-// Unpack is a value as it was before it was packed.
-func Unpack(t interface{ Fatal(...any) }, value []byte) []byte {
-	plain, err := unpack(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plain
-}

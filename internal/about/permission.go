@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
-	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display"
@@ -34,7 +33,7 @@ func PermissionCall(r acp.RequestPermissionRequest) convert.Call {
 		q.Options = append(q.Options, convert.Option{Label: label})
 	}
 	c := convert.Call{Session: string(r.SessionId), ID: string(r.ToolCall.ToolCallId), Questions: []convert.Question{q}}
-	c.Input, _ = r.ToolCall.RawInput.(json.RawMessage)
+	c.Input = inputOf(r)
 	return c
 }
 
@@ -56,7 +55,7 @@ func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
 	for _, o := range r.Options {
 		t.Picks = append(t.Picks, string(o.Kind))
 	}
-	input, _ := r.ToolCall.RawInput.(json.RawMessage)
+	input := inputOf(r)
 	for _, c := range r.ToolCall.Content {
 		if c.Content != nil && c.Content.Meta[whyMark] == true {
 			t.Text = c.Content.Content.Text.Text
@@ -73,45 +72,41 @@ func CallOf(r acp.RequestPermissionRequest) (t display.Tool) {
 	if r.ToolCall.Title != nil {
 		t.Title = *r.ToolCall.Title
 	}
-	t.Input, _ = r.ToolCall.RawInput.(json.RawMessage)
+	t.Input = inputOf(r)
 	return t
 }
 
 // Unseen is what a client does not show that shows no more of a request than its title,
 // for people: why it is asked, a plan, or a command that the title does not have whole.
 func Unseen(r acp.RequestPermissionRequest) string {
-	return strings.TrimSpace(ToolOf(r).Text + "\n\n" + unseenCall(r))
-}
-
-func unseenCall(r acp.RequestPermissionRequest) string {
+	parts := []string{ToolOf(r).Text}
+	kind, call := r.ToolCall.Kind, CallOf(r)
 	switch {
-	case r.ToolCall.Kind == nil:
-		return ""
-	case *r.ToolCall.Kind == acp.ToolKindExecute:
-		return unseenCommand(r.ToolCall)
-	case *r.ToolCall.Kind != acp.ToolKindSwitchMode:
-		return ""
-	}
-	var parts []string
-	for _, c := range r.ToolCall.Content {
-		if c.Content != nil && c.Content.Content.Text != nil && c.Content.Meta[whyMark] == nil {
-			parts = append(parts, c.Content.Content.Text.Text)
+	case kind == nil:
+	case *kind == acp.ToolKindExecute:
+		for _, p := range call.View("").Parts {
+			command := strings.TrimSpace(clean.Visible(p.Label + " " + p.Text))
+			if p.Kind == "command" && !strings.Contains(call.Title, command) { // to the letter
+				parts = append(parts, "This command needs your permission:\n\n"+clean.Fence("sh", command))
+			}
+		}
+	case *kind == acp.ToolKindSwitchMode:
+		for _, c := range r.ToolCall.Content {
+			if c.Content != nil && c.Content.Content.Text != nil && c.Content.Meta[whyMark] == nil {
+				parts = append(parts, clean.Block(c.Content.Content.Text.Text))
+			}
 		}
 	}
-	return clean.Block(strings.Join(parts, "\n\n"))
+	return strings.TrimSpace(strings.Join(parts, "\n\n"))
 }
 
-func unseenCommand(call acp.ToolCallUpdate) string {
-	input, _ := json.Marshal(call.RawInput)
-	var words []string
-	for _, word := range gjson.GetBytes(input, "command").Array() { // a text, or its words
-		words = append(words, word.String())
+// inputOf is what the tool gets: as it was written, or of a Go host as it would be.
+func inputOf(r acp.RequestPermissionRequest) json.RawMessage {
+	input, ok := r.ToolCall.RawInput.(json.RawMessage)
+	if !ok && r.ToolCall.RawInput != nil {
+		input, _ = clean.EncodeJSON(r.ToolCall.RawInput)
 	}
-	command := strings.TrimSpace(clean.Visible(strings.Join(words, " ")))
-	if title := call.Title; command == "" || title != nil && strings.Contains(*title, command) { // to the letter
-		return ""
-	}
-	return "This command needs your permission:\n\n" + clean.Fence("sh", command)
+	return input
 }
 
 func inside(input []byte, d acp.ToolCallContentDiff) bool {

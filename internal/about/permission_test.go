@@ -7,6 +7,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -50,6 +51,9 @@ func TestUnseenCommand(t *testing.T) {
 		require.Contains(t, got, c.shows)
 		require.Equal(t, c.shows == "", got == "", "%+v", c)
 		require.NotContains(t, got, "\x1b")
+		of := acp.RequestPermissionRequest{ToolCall: acp.ToolCallUpdate{Kind: &kind, Title: &c.title, RawInput: gjson.Parse(c.input).Value()}}
+		require.Equal(t, got, Unseen(of), "of a Go host")
+		require.JSONEq(t, c.input, string(PermissionCall(of).Input))
 	}
 }
 

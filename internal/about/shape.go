@@ -288,7 +288,7 @@ func distinct(options gjson.Result) bool {
 func ToolTold(r acp.RequestPermissionRequest) Tool {
 	t := ToolOf(r)
 	var parts []string
-	input, _ := r.ToolCall.RawInput.(json.RawMessage)
+	input := inputOf(r)
 	named := []string{string(input)}
 	if r.ToolCall.Title != nil {
 		named = append(named, *r.ToolCall.Title)

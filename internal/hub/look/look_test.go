@@ -103,12 +103,6 @@ func TestMarkdownHidesNoWords(t *testing.T) {
 	}
 }
 
-// What an agent says about its command is shown with it.
-func TestACommandsDescription(t *testing.T) {
-	th := drawn(display.Tool{Name: "Bash", Input: json.RawMessage(`{"command":"ls","description":"Look around"}`)})
-	require.Contains(t, string(th.Whole()), `<p class="label">The agent says</p><p dir="auto">Look around</p>`)
-}
-
 // Whatever is drawn is closed, and nothing of it is markup of its author.
 func TestHostile(t *testing.T) {
 	corpus := []string{
@@ -159,6 +153,8 @@ func TestNothingIsLeftOut(t *testing.T) {
 		require.Equal(t, 1, strings.Count(drawn, "evil"), name)
 	}
 	require.True(t, drawn(display.Tool{Kind: "switch_mode", Text: "# Plan"}).Plan)
+	th := drawn(display.Tool{Name: "Bash", Input: json.RawMessage(`{"command":"ls","description":"Look around"}`)})
+	require.Contains(t, string(th.Whole()), `<p class="label">The agent says</p><p dir="auto">Look around</p>`)
 }
 
 // What is drawn is not said again beside it: in our own title, in an agent's name for its

@@ -61,7 +61,9 @@ func TestMarkdown(t *testing.T) {
 		"[x](https://a@evil.example/)":    p(`<span class="linked">x</span> <code dir="ltr">https://a@evil.example/</code>`),
 		"see https://a.example.":          p(`see <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example">https://<b class="host">a.example</b></a>.`),
 		"---":                             "<hr>",
-		"a\n\nb":                          p("a") + p("b"),
+		strings.Repeat("> ", 8) + "a":     strings.Repeat("<blockquote>", 8) + p("a") + strings.Repeat("</blockquote>", 8),
+		"- a\n\n  " + strings.Repeat("> ", 8) + "b": p("- a\n\n  " + strings.Repeat("&gt; ", 8) + "b"),
+		"a\n\nb": p("a") + p("b"),
 	} {
 		require.Equal(t, want, string(Markdown(text)), "%q", text)
 	}

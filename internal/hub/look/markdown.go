@@ -35,7 +35,7 @@ func Markdown(s string) template.HTML {
 func markdown(s string, least int) (parts []part) {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	if mdNested.MatchString(s) || marks(s) > mostMarked {
-		return []part{{class: "md", html: `<p dir="auto">` + Text(s) + `</p>`, size: lineCountOf(s)}}
+		return asWritten(s)
 	}
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
@@ -44,8 +44,11 @@ func markdown(s string, least int) (parts []part) {
 		}
 	}
 	m := md{source: []byte(strings.Join(lines, "\n"))}
-	begin := 0
-	for c := mdBlocks.Parse(text.NewReader(m.source)).FirstChild(); c != nil; c = c.NextSibling() {
+	begin, all := 0, mdBlocks.Parse(text.NewReader(m.source))
+	if nested(all) > maxNested {
+		return asWritten(s)
+	}
+	for c := all.FirstChild(); c != nil; c = c.NextSibling() {
 		m.draw(c)
 		end := len(m.source)
 		if next := c.NextSibling(); next != nil {
@@ -59,6 +62,10 @@ func markdown(s string, least int) (parts []part) {
 		begin = end
 	}
 	return parts
+}
+
+func asWritten(s string) []part {
+	return []part{{class: "md", html: `<p dir="auto">` + Text(s) + `</p>`, size: lineCountOf(s)}}
 }
 
 // mostMarked is how many marks of Markdown are looked at in one piece: what they mean takes
@@ -133,7 +140,6 @@ type md struct {
 	words  strings.Builder // that are not written yet
 	still  bool            // links are not to be followed
 	linked bool            // these are the words of a link
-	depth  int             // of lists and quotes
 }
 
 // open writes a tag of ours.
@@ -183,8 +189,10 @@ func (m *md) draw(n ast.Node) {
 		m.within(tag, "</h4>", n)
 	case *ast.ThematicBreak:
 		m.open("<hr>")
-	case *ast.Blockquote, *ast.List:
-		m.nested(n)
+	case *ast.Blockquote:
+		m.within("<blockquote>", "</blockquote>", n)
+	case *ast.List:
+		m.list(n)
 	case *ast.FencedCodeBlock:
 		info := ""
 		if n.Info != nil {
@@ -249,32 +257,20 @@ func (m *md) code(info string, lines *text.Segments) {
 	m.b.WriteString(` dir="ltr">` + string(Text(strings.TrimSuffix(string(lines.Value(m.source)), "\n"))) + "</pre>")
 }
 
-// maxNested is how many lists and quotes are drawn in each other: each is narrower. What
-// is deeper has its marks, and no place of its own.
+// maxNested is how many lists and quotes are drawn in each other: each is narrower. What has
+// more is shown as it is written.
 const maxNested = 8
 
-func (m *md) nested(n ast.Node) {
-	m.depth++
-	defer func() { m.depth-- }()
-	list, ok := n.(*ast.List)
-	switch {
-	case m.depth > maxNested && !ok:
-		m.words.WriteString("\n> ")
-		m.children(n)
-	case m.depth > maxNested:
-		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-			mark := string(list.Marker)
-			if said, ok := m.number(c); ok {
-				mark = strconv.Itoa(said) + mark
-			}
-			m.words.WriteString("\n" + mark + " ")
-			m.children(c)
-		}
-	case ok:
-		m.list(list)
-	default:
-		m.within("<blockquote>", "</blockquote>", n)
+// nested is how many lists and quotes are in each other.
+func nested(n ast.Node) (most int) {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		most = max(most, nested(c))
 	}
+	switch n.(type) {
+	case *ast.Blockquote, *ast.List:
+		most++
+	}
+	return most
 }
 
 func (m *md) list(n *ast.List) {

@@ -12,11 +12,12 @@ import (
 )
 
 // approved is what a permission request is about, word for word and nothing left out:
-// somebody approves it. A sign says that a line is one of a diff: + or -.
-func approved(r acp.RequestPermissionRequest, lost bool) (text string, signs []byte) {
+// somebody approves it. Paths are those beside dir. A sign says that a line is one of a diff:
+// + or -.
+func approved(r acp.RequestPermissionRequest, dir string, lost bool) (text string, signs []byte) {
 	call := about.ToolTold(r).Call(about.CallOf(r))
 	title := strings.TrimSpace(call.Title)
-	v := call.View("")
+	v := call.View(dir)
 	v.Parts = slices.DeleteFunc(v.Parts, func(p display.Part) bool { // they are the title
 		return p.Kind == "title" || p.Kind == "command" && p.Label == "" && p.Text == strings.TrimPrefix(title, "$ ")
 	})

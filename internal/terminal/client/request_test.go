@@ -169,7 +169,7 @@ func shownFor(t *testing.T, params string, updates ...string) (text, signs strin
 	t.Helper()
 	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(params))
 	require.NoError(t, err)
-	all, a := newTold(""), newWaiting(t.Context(), r)
+	all, a := newTold("/src"), newWaiting(t.Context(), r)
 	for _, u := range updates {
 		all.update("s", gjson.Parse(u))
 	}
@@ -226,8 +226,8 @@ func TestPermissionShowsAll(t *testing.T) {
 	got, _ = text(`{"toolCallId":"t","title":"make","content":` + content("make") + `}`)
 	require.Equal(t, "make", got, "the same twice")
 
-	got, signs := text(`{"toolCallId":"t","title":"Edit a.go","content":[{"type":"diff","path":"/a.go","oldText":"one\ntwo\nthree\n","newText":"one\n2\nthree\n"}]}`)
-	require.Equal(t, "Edit a.go\n/a.go +1 −1\n  one\n- two\n+ 2\n  three", got)
+	got, signs := text(`{"toolCallId":"t","title":"Edit a.go","content":[{"type":"diff","path":"/src/a.go","oldText":"one\ntwo\nthree\n","newText":"one\n2\nthree\n"}]}`)
+	require.Equal(t, "Edit a.go\na.go +1 −1\n  one\n- two\n+ 2\n  three", got)
 	require.Equal(t, "\x00\x00 -+ ", signs)
 	got, signs = text(`{"toolCallId":"t","title":"Write a.go","content":[{"type":"diff","path":"/a.go","oldText":null,"newText":` + string(marshal(t, all)) + `}]}`)
 	require.Equal(t, "Write a.go\n/a.go 30 lines\n+ "+strings.Join(command, "\n+ "), got)

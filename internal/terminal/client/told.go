@@ -179,7 +179,7 @@ func (t *told) describe(a *waiting) {
 	var r acp.RequestPermissionRequest
 	if a.permission {
 		r, d.elsewhere = a.asked.Request()
-		d.here.Questions[0].Text, d.signs = approved(r, a.asked.Lost())
+		d.here.Questions[0].Text, d.signs = approved(r, t.dir, a.asked.Lost())
 		d.verbatim = r.ToolCall.Kind == nil || *r.ToolCall.Kind != acp.ToolKindSwitchMode
 		d.Kind = desk.Permission
 	}

@@ -123,7 +123,7 @@ func folded(lines []Line) []Line {
 	out := make([]Line, 0, len(lines))
 	for len(lines) > 0 {
 		n := 0
-		for n < len(lines) && lines[n].Sign == lines[0].Sign && lines[n].Unseen() {
+		for n < len(lines) && lines[n].Sign == lines[0].Sign && lines[n].ShowsNothing() {
 			n++
 		}
 		if n > mostBlank {
@@ -137,8 +137,8 @@ func folded(lines []Line) []Line {
 	return out
 }
 
-// Unseen reports whether nothing of a line can be seen. What has a stand-in can.
-func (l Line) Unseen() bool {
+// ShowsNothing reports whether nothing of a line can be seen. What has a stand-in can.
+func (l Line) ShowsNothing() bool {
 	for i, r := range l.Text {
 		if !unicode.IsSpace(r) && !clean.Blank(string(r)) || clean.Visible(string(r)) != string(r) || r == utf8.RuneError && l.Text[i] != 0xef {
 			return false
@@ -147,7 +147,7 @@ func (l Line) Unseen() bool {
 	return true
 }
 
-func blank(text string) bool { return Line{Text: text}.Unseen() }
+func blank(text string) bool { return Line{Text: text}.ShowsNothing() }
 
 func counted(n int, one, many string) string {
 	if n == 1 {

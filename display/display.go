@@ -99,14 +99,14 @@ var looks = map[string]look{
 	"TaskOutput":      {fixed("Tail logs", acp.ToolKindExecute), consoleResult},
 	"TaskStop":        {fixed("Stop task", acp.ToolKindExecute), stopResult},
 	"Read":            {readInfo, readResult},
-	"NotebookRead":    {notebookReadInfo, fencedResult},
+	"NotebookRead":    {onPath("Read notebook", acp.ToolKindRead, "notebook_path", "file_path", "path"), fencedResult},
 	"Write":           {writeInfo, writeResult},
 	"Edit":            {editInfo, editResult},
-	"MultiEdit":       {multiEditInfo, editResult},
+	"MultiEdit":       {editInfo, editResult},
 	"NotebookEdit":    {notebookEditInfo, notebookEditResult},
 	"Glob":            {globInfo, fencedResult},
 	"Grep":            {grepInfo, fencedResult},
-	"LS":              {listInfo, fencedResult},
+	"LS":              {onPath("List", acp.ToolKindSearch, "path"), fencedResult},
 	"WebFetch":        {fetchInfo, fetchResult},
 	"WebSearch":       {searchInfo, searchResult},
 	"TodoWrite":       {fixed("Update to-do list", acp.ToolKindThink), nil},
@@ -135,6 +135,14 @@ func lookOf(name string) look {
 // fixed is a look that says the same for every input.
 func fixed(title string, kind acp.ToolKind) func(Tool, input, string) Info {
 	return func(Tool, input, string) Info { return Info{Title: title, Kind: kind} }
+}
+
+// onPath is a look of what is done to the file that the first of these members names.
+func onPath(verb string, kind acp.ToolKind, names ...string) func(Tool, input, string) Info {
+	return func(_ Tool, in input, cwd string) Info {
+		file := in.str(names...)
+		return Info{Title: title("", verb, shown(file, cwd)), Kind: kind, Locations: at(file, cwd, 0)}
+	}
 }
 
 // title makes one line of its words, or returns neutral if nothing is left of

@@ -9,15 +9,10 @@ import (
 
 // writeInfo shows a write as a new file: whether there was one is only known
 // from the result.
-func writeInfo(_ Tool, in input, cwd string) Info {
-	file := in.str("file_path", "path")
-	info := Info{
-		Title:     title("", "Write", shown(file, cwd)),
-		Kind:      acp.ToolKindEdit,
-		Locations: at(file, cwd, 0),
-	}
-	if text, ok := writtenText(in); ok && file != "" {
-		info.Content = []acp.ToolCallContent{acp.ToolDiffContent(absolute(file, cwd), text)}
+func writeInfo(t Tool, in input, cwd string) Info {
+	info := onPath("Write", acp.ToolKindEdit, "file_path", "path")(t, in, cwd)
+	if text, ok := writtenText(in); ok && info.Locations != nil {
+		info.Content = []acp.ToolCallContent{acp.ToolDiffContent(info.Locations[0].Path, text)}
 	}
 	return info
 }
@@ -26,32 +21,20 @@ func writtenText(in input) (string, bool) {
 	return in.lookup("content", "file_text", "file_content")
 }
 
-func editInfo(_ Tool, in input, cwd string) Info {
-	return editsInfo(in, cwd, []gjson.Result{in.Result})
-}
-
-func multiEditInfo(_ Tool, in input, cwd string) Info {
-	edits, _ := in.list("edits")
-	return editsInfo(in, cwd, edits)
-}
-
-func editsInfo(in input, cwd string, edits []gjson.Result) Info {
-	file := in.str("file_path", "path")
-	info := Info{
-		Title:     title("", "Edit", shown(file, cwd)),
-		Kind:      acp.ToolKindEdit,
-		Locations: at(file, cwd, 0),
-	}
-	if file == "" {
-		return info
+// editInfo shows one edit, or the list of them that the input has.
+func editInfo(t Tool, in input, cwd string) Info {
+	info := onPath("Edit", acp.ToolKindEdit, "file_path", "path")(t, in, cwd)
+	edits := []gjson.Result{in.Result}
+	if t.Name == "MultiEdit" {
+		edits, _ = in.list("edits")
 	}
 	for _, e := range edits {
 		before, ok := object(e).lookup("old_string", "old_str")
 		after, ok2 := object(e).lookup("new_string", "new_str")
 		// Half of an edit, as it is while its input streams in, would look like
 		// a deletion.
-		if ok && ok2 {
-			info.Content = append(info.Content, diff(absolute(file, cwd), before, after))
+		if ok && ok2 && info.Locations != nil {
+			info.Content = append(info.Content, diff(info.Locations[0].Path, before, after))
 		}
 	}
 	return info

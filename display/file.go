@@ -34,24 +34,6 @@ func readInfo(_ Tool, in input, cwd string) Info {
 	}
 }
 
-func notebookReadInfo(_ Tool, in input, cwd string) Info {
-	file := in.str("notebook_path", "file_path", "path")
-	return Info{
-		Title:     title("", "Read notebook", shown(file, cwd)),
-		Kind:      acp.ToolKindRead,
-		Locations: at(file, cwd, 0),
-	}
-}
-
-func listInfo(_ Tool, in input, cwd string) Info {
-	dir := in.str("path")
-	return Info{
-		Title:     title("", "List", shown(dir, cwd)),
-		Kind:      acp.ToolKindSearch,
-		Locations: at(dir, cwd, 0),
-	}
-}
-
 // readResult shows the text of a file without the line numbers and reminders
 // that the model gets with it.
 func readResult(c ended) Update {

@@ -452,4 +452,4 @@ func plain(s string) string {
 
 var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&amp;", "&")
 
-func blank(s string) bool { return display.Line{Text: s}.Unseen() }
+func blank(s string) bool { return display.Line{Text: s}.ShowsNothing() }

@@ -4,7 +4,6 @@
 // which escape it, and no attribute but an address and a language takes a word of
 // it.
 //
-// Nothing of what is permitted is left out. A way of drawing that does not know a
-// member of the input shows it in a table below; an input that could be read in two
-// ways is shown as it is written.
+// What a permission is for is a [display.View], which leaves nothing out; here all of its
+// parts are drawn.
 package look

@@ -60,6 +60,9 @@ type Tool struct {
 	Changes []display.Change `json:"changes,omitempty"`
 	// Text is what the agent writes about the call.
 	Text string `json:"text,omitempty"`
+	// Known is a line of what is known at the moment of deciding: how full the context is, what
+	// the conversation has cost, its model and its mode.
+	Known string `json:"known,omitempty"`
 	// NoReason says that the agent takes no words with a rejection.
 	NoReason bool `json:"noReason,omitempty"`
 }

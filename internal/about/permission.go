@@ -37,12 +37,20 @@ func PermissionCall(r acp.RequestPermissionRequest) convert.Call {
 	return c
 }
 
-const whyMark = "acp-bridge/why"
+const (
+	whyMark   = "acp-bridge/why"
+	knownMark = "acp-bridge/known"
+)
 
 // Why is a part of a request that says why it is asked. Every surface shows it.
-func Why(text string) acp.ToolCallContent {
+func Why(text string) acp.ToolCallContent { return marked(whyMark, text) }
+
+// Known is a part of a request that says what is known at the moment, see [Tool].
+func Known(text string) acp.ToolCallContent { return marked(knownMark, text) }
+
+func marked(mark, text string) acp.ToolCallContent {
 	c := acp.ToolContent(acp.TextBlock(text))
-	c.Content.Meta = map[string]any{whyMark: true}
+	c.Content.Meta = map[string]any{mark: true}
 	return c
 }
 
@@ -59,6 +67,9 @@ func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
 	for _, c := range r.ToolCall.Content {
 		if c.Content != nil && c.Content.Meta[whyMark] == true {
 			t.Text = c.Content.Content.Text.Text
+		}
+		if c.Content != nil && c.Content.Meta[knownMark] == true {
+			t.Known = c.Content.Content.Text.Text
 		}
 		if c.Diff != nil && !inside(input, *c.Diff) {
 			t.Changes = append(t.Changes, display.Change{Path: c.Diff.Path, Old: c.Diff.OldText, New: c.Diff.NewText})

@@ -142,15 +142,21 @@ func (s *conversation) Interrupt(ctx context.Context, all bool) error {
 // Describe implements [editor.Conversation].
 func (s *conversation) Describe(it *desk.Item) {
 	it.Agent, it.Dir = "Claude Code", s.cwd
-	if info := s.info.Load(); info != nil {
-		model := s.chosen.Load().currentModel(info)
-		if it.About.Model = model.DisplayName; model.Value == "default" && model.Resolved != "" {
-			it.About.Model = model.Resolved // its name says nothing
-		}
+	if s.info.Load() != nil {
+		it.About.Model = s.modelName()
 	}
 	if name, ok := s.asking.Load(it.Call.ID); ok && it.Kind == desk.Permission {
 		it.Call.Name = name.(string)
 	}
+}
+
+// modelName is the model for people.
+func (s *conversation) modelName() string {
+	model := s.chosen.Load().currentModel(s.info.Load())
+	if model.Value == defaultValue && model.Resolved != "" {
+		return model.Resolved // its name says nothing
+	}
+	return model.DisplayName
 }
 
 // Kill implements [editor.Conversation].

@@ -12,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
@@ -25,10 +26,15 @@ const questionTool = adapter.ClaudeToolName
 // ask takes a can_use_tool request.
 func (p *pump) ask(t claude.ToolRequest) {
 	if t.ToolName == questionTool {
-		p.question(t)
+		p.line(t.RequestID, false, func(string) { p.question(t) })
 		return
 	}
 	tool := p.painter.awaiting(t)
+	p.line(t.RequestID, true, func(known string) { p.permission(t, tool, known) })
+}
+
+// permission asks for leave to use a tool.
+func (p *pump) permission(t claude.ToolRequest, tool display.Tool, known string) {
 	choices := p.s.choicesFor(t)
 	info := tool.Info(p.s.cwd)
 	input, inFile := p.painter.planInput(tool, gjson.Result{})
@@ -55,6 +61,9 @@ func (p *pump) ask(t claude.ToolRequest) {
 	}
 	who := p.painter.asker(t)
 	markSubAgent(&request, t.ToolName, who)
+	if known != "" {
+		request.ToolCall.Content = append(request.ToolCall.Content, about.Known(known))
+	}
 	if p.s.agent.editor().air {
 		request.Meta = forAIR(request.Meta, "permission", object{"version": 1, "title": info.Title})
 	}

@@ -29,6 +29,8 @@ type pump struct {
 	working bool // something goes on in the background
 	opened  bool
 	auto    autoMode
+	asks    []inLine
+	knows   map[string]object // what the CLI is asked for beside them
 	// early is what the CLI says before its session is open, whatever it is: until
 	// then the editor does not know the session, launch has not noted what the CLI
 	// can do, and a transcript may still be replayed.
@@ -36,7 +38,7 @@ type pump struct {
 }
 
 func newPump(s *conversation) *pump {
-	p := &pump{s: s, lane: conn.FuncLane(), painter: newPainter(s)}
+	p := &pump{s: s, lane: conn.FuncLane(), painter: newPainter(s), knows: knows()}
 	p.painter.output = func(task, session string) (*os.File, error) {
 		return claude.OpenOutput(s.agent.environ(s.env), slices.Compact([]string{session, s.cliID(), s.id}), task)
 	}
@@ -57,10 +59,14 @@ func (p *pump) message(m claude.Message) {
 }
 
 // open lets messages through, first those that came early. It does not wait.
-func (p *pump) open() {
+func (p *pump) open() { p.asReader(p.openNow) }
+
+// asReader has f run on the lane, in the place of the reader: a panic ends the process. It
+// does not wait.
+func (p *pump) asReader(f func()) {
 	p.lane.Post(func() {
-		if !p.guarded(p.openNow) {
-			p.proc.Kill() // as after a panic of its reader
+		if !p.guarded(f) {
+			p.proc.Kill()
 		}
 	})
 }
@@ -136,6 +142,7 @@ func (p *pump) drain(drained chan struct{}) {
 	defer p.lane.Leave()
 	p.guarded(func() {
 		p.openNow() // nothing of it comes behind its end
+		p.asks = nil
 		p.s.out.Exited(processError(err), func(cancelled bool) {
 			if !cancelled && p.s.ctx.Err() == nil {
 				p.s.warn("gone", processError(err).Message, "error")
@@ -176,6 +183,7 @@ func (p *pump) handle(m claude.Message) {
 	case claude.TypeControlCancel:
 		p.painter.partForgets(m.RequestID())
 		p.auto.withdrawn(m.RequestID())
+		p.asks = slices.DeleteFunc(p.asks, func(a inLine) bool { return a.request == m.RequestID() })
 		p.s.out.Withdraw(m.RequestID())
 	case claude.TypeSystem:
 		p.system(m)
@@ -227,6 +235,7 @@ func (p *pump) system(m claude.Message) {
 func (p *pump) result(m claude.Message) {
 	p.s.goesBy(m.SessionID())
 	p.judged()
+	p.askAll("") // they belong to the turn
 	end := p.s.resultEnd(m)
 	end.Prompts, end.Usage = answeredBy(m), p.s.turnUsage(m)
 	end.Own, end.Working = m.Get("origin").IsObject(), p.working

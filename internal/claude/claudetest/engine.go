@@ -260,6 +260,12 @@ func (e *engine) control(id string, r gjson.Result) {
 		e.alone(func() { e.model = model })
 		e.respond(id, object{"model": model})
 	default:
+		if reply, ok := e.script.Replies[subtype]; ok {
+			if string(reply) != "null" {
+				e.respond(id, reply)
+			}
+			return
+		}
 		e.refuse(id, "Unsupported control request subtype: "+subtype, "unsupported_request")
 	}
 }

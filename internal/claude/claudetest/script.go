@@ -20,6 +20,10 @@ type Script struct {
 	// Init replaces fields of the initialize reply; a null takes one away.
 	Init map[string]any
 
+	// Replies are what it says to other control requests, by their subtype; null is nothing.
+	// All others are refused.
+	Replies map[string]json.RawMessage
+
 	// IgnoreInterrupt, IgnoreEOF and IgnoreTerm make a CLI that hangs on.
 	IgnoreInterrupt, IgnoreEOF, IgnoreTerm bool
 	// Old makes a CLI that does not say what becomes of a prompt.

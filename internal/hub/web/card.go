@@ -123,7 +123,7 @@ type lane struct {
 func cardOf(r *hub.Record, now time.Time, whole bool) card {
 	c := card{
 		Key: cardID(r), Group: shownGroup(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
-		Agent: agentOf(r), Model: short(r.About.Model, 40), Mark: "question", Verb: "asks", Reject: -1, Edited: -1,
+		Agent: agentOf(r), Model: short(cmp.Or(r.About.Known, r.About.Model), 120), Mark: "question", Verb: "asks", Reject: -1, Edited: -1,
 		Asked: r.Asked.UTC().Format(time.RFC3339), Since: ago(now.Sub(r.Asked)), AskedFull: r.Asked.Format("2 Jan 2006, 15:04:05 MST"),
 		Gone: r.Gone && r.Open(), Permission: r.Kind == "permission", NoReason: r.About.NoReason, Lane: laneOf(r), Talk: talkURL(r), Title: short(talkTitle(r), 100),
 	}

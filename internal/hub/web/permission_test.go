@@ -65,6 +65,17 @@ func TestPermissionWithoutItsEnd(t *testing.T) {
 	s.expect(200, "POST", "/answer", form.Encode(), post...)
 }
 
+// What is known when a permission is asked for stands on its card, in the place of the model.
+func TestWhatIsKnownIsOnTheCard(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	const known = "41% of the context used · $1.32 · Opus 5 · Plan mode"
+	s.permit("c1", "Bash", "execute", "echo", map[string]any{"command": "echo"}, func(a *hub.Asking) { a.About.Known = known })
+	s.permit("c2", "Bash", "execute", "echo", map[string]any{"command": "echo"})
+	require.Contains(t, cardText(s, "c1"), "<span>"+known+"</span>")
+	require.Contains(t, cardText(s, "c2"), "<span>Opus 5</span>")
+}
+
 // A fold hides at least five lines: a few more are better seen.
 func TestNoFoldForAFewLines(t *testing.T) {
 	t.Parallel()

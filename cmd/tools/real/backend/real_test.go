@@ -207,6 +207,7 @@ func TestRealPlanExit(t *testing.T) {
 	e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`)
 	turn := e.Prompt(s, "hello")
 	r := e.Asked("1. do it")
+	require.Regexp(t, `^\d+% of the context used( · \$\d+\.\d\d)? · .+ · Plan mode$`, r.Get("toolCall.content.@reverse.0.content.text").Str)
 	require.Equal(t, "default=Yes, and ask before edits|auto=Yes, and use auto mode|acceptEdits=Yes, and accept all edits|plan=No, keep planning", r.Options())
 	r.Selects("acceptEdits")
 	turn.Ends(acp.StopReasonEndTurn)

@@ -1,0 +1,111 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Beside a permission stands what is known at the moment: how full the context is, what
+// the session has cost, its model and its mode. The CLI tells the first two while the
+// request is open, in some 50 ms, without its model. One that does not is not asked again.
+
+// knownTime bounds how long a request waits for that.
+const knownTime = 500 * time.Millisecond
+
+const (
+	contextUsage = "get_context_usage"
+	costUsage    = "get_usage"
+)
+
+// knows is what a CLI is asked for.
+func knows() map[string]object {
+	return map[string]object{contextUsage: {"detail": "summary"}, costUsage: {"skip_behaviors": true}}
+}
+
+// inLine is a request of the CLI that is not asked yet, and what asks it.
+type inLine struct {
+	request string
+	ask     func(known string)
+}
+
+// line has a request asked with what is known. One that comes meanwhile is asked behind
+// it, also if it wants to know nothing.
+func (p *pump) line(request string, wants bool, ask func(known string)) {
+	if len(p.asks) == 0 && (!wants || len(p.knows) == 0) {
+		ask("")
+		return
+	}
+	if p.asks = append(p.asks, inLine{request, ask}); len(p.asks) > 1 {
+		return
+	}
+	knows := maps.Clone(p.knows)
+	go func() {
+		told := p.told(knows)
+		p.asReader(func() {
+			maps.DeleteFunc(p.knows, func(what string, _ object) bool { return !told[what].Exists() })
+			p.askAll(p.s.known(told))
+			p.s.out.Flush() // the reader may have nothing more to read
+		})
+	}()
+}
+
+// askAll asks what is in line.
+func (p *pump) askAll(known string) {
+	asks := p.asks
+	p.asks = nil
+	for _, a := range asks {
+		a.ask(known)
+	}
+}
+
+// told is what the CLI says in time.
+func (p *pump) told(knows map[string]object) map[string]gjson.Result {
+	ctx, cancel := context.WithTimeout(p.s.ctx, knownTime)
+	defer cancel()
+	type reply struct {
+		what string
+		gjson.Result
+	}
+	replies := make(chan reply)
+	for what, fields := range knows {
+		go func() {
+			raw, _ := p.proc.Control(ctx, what, fields) // nil is no answer
+			replies <- reply{what, gjson.ParseBytes(raw)}
+		}()
+	}
+	told := map[string]gjson.Result{}
+	for range knows {
+		r := <-replies
+		told[r.what] = r.Result
+	}
+	return told
+}
+
+// known is what is known, in a line; empty if the CLI tells nothing.
+func (s *conversation) known(told map[string]gjson.Result) string {
+	var parts []string
+	if c := told[contextUsage]; c.Get("maxTokens").Int() > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f%% of the context used", c.Get("percentage").Float()))
+	}
+	if cost := told[costUsage].Get("session.total_cost_usd").Float(); cost > 0 {
+		parts = append(parts, fmt.Sprintf("$%.2f", cost))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	if model := s.modelName(); model != "" {
+		parts = append(parts, model)
+	}
+	modes := s.modes()
+	i := slices.IndexFunc(modes.AvailableModes, func(m acp.SessionMode) bool { return m.Id == modes.CurrentModeId })
+	return clean.Line(strings.Join(append(parts, modes.AvailableModes[i].Name+" mode"), " · "))
+}

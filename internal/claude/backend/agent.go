@@ -257,19 +257,11 @@ func (a *backend) editor() client {
 
 // Open implements [editor.Backend].
 func (a *backend) Open(ctx context.Context, o editor.Opening) (editor.Conversation, any, error) {
-	var s *conversation
-	var response any
-	var err error
-	switch o.Method {
-	case acp.AgentMethodSessionNew:
-		s, response, err = a.newSession(ctx, o)
-	case acp.AgentMethodSessionLoad:
-		s, response, err = a.loadSession(ctx, o)
-	case acp.AgentMethodSessionResume:
-		s, response, err = a.resumeSession(ctx, o)
-	default:
-		s, response, err = a.forkSession(ctx, o)
+	open := a.begin
+	if o.Method == acp.AgentMethodSessionLoad || o.Method == acp.AgentMethodSessionResume {
+		open = a.reopen
 	}
+	s, response, err := open(ctx, o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -56,20 +56,20 @@ type process struct {
 	drained chan struct{} // closed when proc has ended and been read
 }
 
-// newSession starts the CLI and waits for its initialize reply and nothing
-// else: models and commands come from it.
-func (a *backend) newSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
-	u, _, err := a.setupOf(o.Params)
+// begin answers session/new, and session/fork: a new session that begins with all that was
+// said in another. It waits for the CLI's initialize reply and nothing else: models and
+// commands come from it.
+func (a *backend) begin(ctx context.Context, o editor.Opening) (*conversation, any, error) {
+	u, id, err := a.setupOf(o.Params)
 	if err != nil {
 		return nil, nil, err
 	}
-	return a.begin(ctx, o, u, "")
-}
-
-// begin begins a new conversation, or one with all that was said in another.
-func (a *backend) begin(ctx context.Context, o editor.Opening, u setup, forkOf string) (*conversation, any, error) {
 	s := a.prepare(o, claude.NewSessionID(), u)
-	s.forkOf = forkOf
+	if o.Method == acp.AgentMethodSessionFork {
+		if _, s.forkOf, err = a.find(u.env, id, u.cwd); err != nil {
+			return nil, nil, err
+		}
+	}
 	if err := s.check(); err != nil {
 		return nil, nil, err
 	}

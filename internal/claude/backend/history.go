@@ -15,54 +15,37 @@ import (
 // environment.
 func (a *backend) configDir(env []string) string { return transcript.ConfigDir(a.environ(env)) }
 
-// loadSession answers session/load: it replays what was said and goes on.
-func (a *backend) loadSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
-	s, err := a.reopen(ctx, o, true)
-	if err != nil {
-		return nil, nil, err
-	}
-	return s, conn.Then(acp.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options(), Meta: s.reasks.meta()}, s.goOn), nil
-}
-
-// resumeSession answers session/resume: it goes on without a replay.
-func (a *backend) resumeSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
-	s, err := a.reopen(ctx, o, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	return s, conn.Then(acp.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.options(), Meta: s.reasks.meta()}, s.goOn), nil
-}
-
-// reopen makes a session of one that the CLI has on disk.
-func (a *backend) reopen(ctx context.Context, o editor.Opening, replay bool) (*conversation, error) {
+// reopen answers session/load and session/resume: it goes on with a session that the CLI has
+// on disk, and replays what was said first if it is loaded. The responses are alike.
+func (a *backend) reopen(ctx context.Context, o editor.Opening) (*conversation, any, error) {
 	u, id, err := a.setupOf(o.Params)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	path, cli, err := a.find(u.env, id, u.cwd)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := a.prepare(o, string(id), u)
 	s.named.Store(&cli)
 	s.prompted.Store(true)
 	s.recall()
 	if err := s.check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.reasks = s.unanswered(ctx, path) // before the CLI can write
 	// The CLI starts while its file is read.
 	started := make(chan error, 1)
 	go func() { started <- s.start(ctx) }()
-	if replay {
+	if o.Method == acp.AgentMethodSessionLoad {
 		if err := s.replay(ctx, path); err != nil {
 			a.log.Warn("the transcript was not read to its end", "session", s.id, "err", err)
 		}
 	}
 	if err := <-started; err != nil {
-		return nil, processError(err)
+		return nil, nil, processError(err)
 	}
-	return s, nil
+	return s, conn.Then(acp.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options(), Meta: s.reasks.meta()}, s.goOn), nil
 }
 
 // goOn tells the editor what it needs, and asks what is still open.
@@ -70,20 +53,6 @@ func (s *conversation) goOn() {
 	s.tellPastParts()
 	s.announce()
 	s.reask(s.reasks)
-}
-
-// forkSession answers session/fork: a new session that begins with all that was
-// said in another.
-func (a *backend) forkSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
-	u, id, err := a.setupOf(o.Params)
-	if err != nil {
-		return nil, nil, err
-	}
-	_, cli, err := a.find(u.env, id, u.cwd)
-	if err != nil {
-		return nil, nil, err
-	}
-	return a.begin(ctx, o, u, cli)
 }
 
 // deleteSession answers session/delete for a session that is not open, or not any

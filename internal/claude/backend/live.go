@@ -227,7 +227,7 @@ func (p *painter) taskEnded(task, status string) {
 func (f *follower) close(status string) {
 	if f.c.terminal != "" {
 		f.print(f.chunk(true))
-		f.p.exit(f.id, f.c, nil)
+		f.p.change(f.id, f.c, acp.SessionToolCallUpdate{Meta: f.c.with(terminalExit, exitStatus(f.id, nil))})
 	} else {
 		f.again()
 		content, _ := f.content()

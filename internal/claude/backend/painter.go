@@ -121,17 +121,16 @@ func (p *painter) event(m claude.Message) {
 	}
 }
 
+// chunks are the updates by which texts of these kinds are sent.
+var chunks = map[string]string{"text": editor.MessageChunk, "thinking": editor.ThoughtChunk}
+
 func (p *painter) delta(d gjson.Result) {
-	switch d.Get("type").Str {
-	case "text_delta":
-		text := d.Get("text").String()
+	switch kind := strings.TrimSuffix(d.Get("type").Str, "_delta"); kind {
+	case "text", "thinking":
+		text := d.Get(kind).String()
 		p.stream.text.WriteString(text)
-		p.out.Stream(editor.MessageChunk, p.stream.id, text)
-	case "thinking_delta":
-		text := d.Get("thinking").String()
-		p.stream.text.WriteString(text)
-		p.out.Stream(editor.ThoughtChunk, p.stream.id, text)
-	case "input_json_delta":
+		p.out.Stream(chunks[kind], p.stream.id, text)
+	case "input_json":
 		if p.stream.input.feed(d.Get("partial_json").String()) {
 			p.grow(p.stream.call, p.stream.input.input())
 		}
@@ -181,11 +180,9 @@ func (p *painter) assistant(m claude.Message) {
 		p.partWorks(parent)
 	}
 	for _, b := range m.Get("message.content").Array() {
-		switch b.Get("type").Str {
-		case "text":
-			p.rest(m, parent, "text", editor.MessageChunk, b.Get("text").String())
-		case "thinking":
-			p.rest(m, parent, "thinking", editor.ThoughtChunk, b.Get("thinking").String())
+		switch kind := b.Get("type").Str; kind {
+		case "text", "thinking":
+			p.rest(m, parent, kind, b.Get(kind).String())
 		case "tool_use", "server_tool_use", "mcp_tool_use":
 			p.toolUse(b, parent)
 		}
@@ -193,9 +190,9 @@ func (p *painter) assistant(m claude.Message) {
 }
 
 // rest sends what the deltas have not brought of a whole text.
-func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
+func (p *painter) rest(m claude.Message, parent, kind, text string) {
 	if parent != "" { // a sub-agent's words are for its parent, unless it has a session
-		p.partSpeaks(parent, update, messageID(m), text)
+		p.partSpeaks(parent, chunks[kind], messageID(m), text)
 		return
 	}
 	id := messageID(m)
@@ -208,7 +205,7 @@ func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
 		}
 		text = text[len(sent):]
 	}
-	p.out.Stream(update, id, text)
+	p.out.Stream(chunks[kind], id, text)
 }
 
 // messageID names a message for the editor: by the model's id, which its deltas

@@ -71,11 +71,6 @@ func exitStatus(id string, code *int) map[string]any {
 	return map[string]any{"terminal_id": id, "exit_code": code, "signal": nil}
 }
 
-// exit ends a terminal whose tool call has had its result.
-func (p *painter) exit(id string, c *toolCall, code *int) {
-	p.change(id, c, acp.SessionToolCallUpdate{Meta: c.with(terminalExit, exitStatus(id, code))})
-}
-
 // finishTerminal shows the result of a command: what its terminal lacks, and
 // how it ended.
 func (p *painter) finishTerminal(id string, c *toolCall, result display.Result, f *follower) {

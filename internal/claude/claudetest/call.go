@@ -209,16 +209,10 @@ func answerText(input json.RawMessage) (string, json.RawMessage, error) {
 		return "", nil, errors.New("no questions in updatedInput")
 	}
 	var pairs []string
-	answers := in.Get("answers")
+	answers := in.Get("answers").Map()
 	for _, q := range in.Get("questions").Array() {
 		text := q.Get("question").String()
-		var a gjson.Result
-		answers.ForEach(func(k, v gjson.Result) bool {
-			if k.String() == text {
-				a = v
-			}
-			return true
-		})
+		a := answers[text]
 		if a.Exists() && a.Type != gjson.String {
 			return "", nil, fmt.Errorf("the answer to %q is not a string", text)
 		}

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"maps"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -134,7 +133,8 @@ func (c *conn) handle(text []byte) {
 			return
 		}
 	case TypeResult:
-		c.noteResult(m)
+		errs := m.Errors()
+		c.errors.Store(&errs)
 	}
 	c.deliver(m)
 }
@@ -154,16 +154,6 @@ func (c *conn) unreadable(m ndjson.Members, why string) {
 	case typeControlResponse:
 		c.settle(text("response.request_id"), controlReply{err: errors.New("the reply cannot be read: " + why)})
 	}
-}
-
-func (c *conn) noteResult(m Message) {
-	var errs []string
-	for _, e := range m.Get("errors").Array() {
-		if text := e.String(); !strings.HasPrefix(text, "[ede_diagnostic]") { // the CLI's own notes
-			errs = append(errs, text)
-		}
-	}
-	c.errors.Store(&errs)
 }
 
 // forgetErrors is called when a new turn begins: the errors of the last one say

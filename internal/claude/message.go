@@ -87,6 +87,16 @@ func (m Message) ParentToolUseID() string { return m.Get("parent_tool_use_id").S
 // SessionID is the CLI's session id as the message carries it.
 func (m Message) SessionID() string { return m.Get("session_id").String() }
 
+// Errors are those that a result names, without the CLI's own notes.
+func (m Message) Errors() (texts []string) {
+	for _, e := range m.Get("errors").Array() {
+		if text := strings.TrimSpace(e.String()); text != "" && !strings.HasPrefix(text, "[ede_diagnostic]") {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
 // ToolRequest is a can_use_tool request: a permission that the CLI asks for,
 // or a question.
 type ToolRequest struct {

@@ -33,12 +33,7 @@ func reason(r acp.StopReason) editor.TurnEnd { return editor.TurnEnd{Reason: r} 
 
 // resultText is what the CLI says went wrong, without its own diagnostics.
 func resultText(m claude.Message) string {
-	var lines []string
-	for _, e := range m.Get("errors").Array() {
-		if s := strings.TrimSpace(e.String()); s != "" && !strings.HasPrefix(s, "[ede_diagnostic]") {
-			lines = append(lines, s)
-		}
-	}
+	lines := m.Errors()
 	if s := strings.TrimSpace(m.Get("result").String()); s != "" {
 		lines = append(lines, s)
 	}

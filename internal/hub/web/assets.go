@@ -28,15 +28,13 @@ type asset struct {
 // assets are all of them, by name. To make them takes ten times as long as a program takes
 // to start: only one that serves pages does.
 var assets = sync.OnceValue(func() map[string]asset {
-	list := map[string]asset{
+	return map[string]asset{
 		"style.css":            newAsset("text/css; charset=utf-8", squeezed("style.css", source("style.css"))),
 		"page.js":              newAsset("text/javascript; charset=utf-8", bundled()),
+		"more.js":              newAsset("text/javascript; charset=utf-8", squeezed("more.js", source("more.js"))),
+		"worker.js":            newAsset("text/javascript; charset=utf-8", squeezed("worker.js", source("worker.js"))),
 		"manifest.webmanifest": newAsset("application/manifest+json", source("manifest.webmanifest")),
 	}
-	for _, name := range []string{"worker.js", "phone.js", "sheet.js", "bulk.js"} {
-		list[name] = newAsset("text/javascript; charset=utf-8", squeezed(name, source(name)))
-	}
-	return list
 })
 
 func source(name string) []byte {

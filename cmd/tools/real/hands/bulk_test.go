@@ -54,6 +54,7 @@ func TestAllowWhatWasSeen(t *testing.T) {
 	// All of it can be taken back, by one button, or each in its card.
 	run := func() { p.eval(`new Promise((done) => setTimeout(done, 3500))`) }
 	p.insists(`document.querySelector(".many")?.textContent.startsWith("Allowing 2…")`, func() { p.click("#bulk .allow") })
+	p.until(`Number(document.querySelector("main .bulk").textContent.match(/[0-9]+/)[0]) < 3`) // two are on their way
 	p.shot("bulk-undo")
 	p.click(".many .undo")
 	p.until(`!document.querySelector(".many, .sending:not([hidden])")`)

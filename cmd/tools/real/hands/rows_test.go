@@ -24,7 +24,9 @@ func TestManyAreLines(t *testing.T) {
 	}
 	p := s.visit(b, 390, false)
 	p.keepsReceipts()
-	at := func(r *hub.Record, more string) string { return fmt.Sprintf(`[data-revision^="%d-"]%s`, r.Revision, more) }
+	at := func(r *hub.Record, more string) string {
+		return fmt.Sprintf(`[data-revision^="%d-"]%s`, r.Revision, more)
+	}
 	opened := func(want ...*hub.Record) {
 		t.Helper()
 		for _, r := range want {

@@ -1,7 +1,7 @@
 // The page works without this script: every question is a plain form. With it,
 // questions come and go by themselves, what was typed survives a reload, and an
 // answer does not leave the page.
-import { acts, given, isPending, labelOf, read, short, stop, told, topicOf } from "./act.js";
+import { acts, given, isPending, labelOf, read, short, stop, topicOf } from "./act.js";
 import { begun, drop, fields, forget, forgetAll, headers, isLater, keep, putAside, restore, secret, strays } from "./keep.js";
 import { inView, isCut, lacks, onSeen, touchesView, waits, watch } from "./seen.js";
 import { notifications, notify, turned } from "./notify.js";
@@ -74,11 +74,11 @@ function countSeen() {
   });
   counting = true;
 }
-// What few need is fetched when they do.
+// Dialogs that few need are fetched when they do.
 function lazily(buttons, name, given) {
   for (const b of document.querySelectorAll(buttons)) b.onclick = async () => {
     document.getElementById("menu").open = false;
-    try { (await import(`/${name}.js`)).default(given); } catch { say("It could not be loaded. Reload the page and try again."); }
+    try { (await import("/more.js"))[name](given); } catch { say("It could not be loaded. Reload the page and try again."); }
   };
 }
 
@@ -513,7 +513,7 @@ function listen() {
     const card = find(c.card) ?? over.get(c.card);
     if (c.outcome && card) {
       const mine = card.classList.contains("over");
-      end(card, mine ? "" : told[c.answer] ?? c.answer ?? "", card.mine ?? (c.answer && c.by && !c.elsewhere ? "by " + c.by : ended(c)), stepsOf(c));
+      end(card, mine ? "" : c.answer ?? "", card.mine ?? (c.answer && c.by && !c.elsewhere ? "by " + c.by : ended(c)), stepsOf(c));
       if (!mine && !card.mine) say("A question was " + ended(c));
     }
     if (c.undelivered) say("A question was " + ended(c) + ", but it could not be delivered: " + c.undelivered);
@@ -666,7 +666,7 @@ const { hold, release, halt } = acts({ say, send, rest });
 const { draw, choose, compact } = rows({ open, inUse, moved, moving, rearrange, rest });
 lazily("#phone-button", "phone", { headers });
 lazily("#keys-button", "sheet");
-lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, topicOf, settling });
+lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, topicOf, countSeen, settling });
 away(say);
 notifications({ say, rearrange });
 keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled, opens: choose });

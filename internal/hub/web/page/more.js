@@ -1,0 +1,160 @@
+// Dialogs that few need: the page fetches them when they do.
+const make = (name, text = "", more = {}) => Object.assign(document.createElement(name), { textContent: text, ...more });
+
+// Allows the cards that were seen, once each. A list names them first. What is sent is what
+// each card's own button sends: only for cards that are as they were when the list was shown.
+export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, topicOf, countSeen, settling }) {
+  const list = open().filter(may).map((card) => ({ card, as: card.dataset.revision }));
+  if (!list.length || document.getElementById("bulk")) return;
+  const d = make("dialog", "", { id: "bulk" }), yes = make("button", "", { type: "button", className: "allow" }), ul = make("ul");
+  d.setAttribute("aria-labelledby", "bulk-name");
+  for (const l of list) {
+    const li = make("li"), label = make("label"), button = labelOf(allowing(l.card));
+    const where = [l.card.querySelector("h3").textContent, l.card.closest(".lane").querySelector(".lane-name strong").textContent].join(" · ");
+    l.box = make("input", "", { type: "checkbox", checked: true, autocomplete: "off", onchange: () => d.update() });
+    l.text = make("small", where);
+    label.append(l.box, make("span", (button === "Allow" ? "" : button + " · ") + topicOf(l.card), { dir: "auto" }), l.text);
+    li.append(label);
+    ul.append(li);
+  }
+  const given = () => list.filter(({ box }) => box.checked);
+  d.update = () => { // also called by the page, when a card has changed
+    for (const l of list) {
+      if (l.box.disabled || may(l.card) && l.card.dataset.revision === l.as) continue;
+      l.box.checked = false;
+      l.box.disabled = true;
+      l.text.textContent = "no longer waiting as you saw it";
+    }
+    yes.textContent = "Allow " + given().length;
+    yes.disabled = !given().length;
+  };
+  const since = performance.now();
+  yes.onclick = (event) => {
+    if (event.detail > 1 || event.timeStamp - since < settling) return; // it was for what was there before
+    d.update();
+    const cards = given().map((l) => l.card);
+    d.close();
+    send(cards);
+  };
+  d.onclose = () => d.remove();
+  const acts = make("p", "", { className: "acts" });
+  acts.append(yes, make("button", "Cancel", { type: "button", onclick: () => d.close() }));
+  d.append(make("h2", "Allow these, once each?", { id: "bulk-name" }), ul, acts);
+  d.update();
+  document.body.append(d);
+  d.showModal();
+
+  // One Undo for all. What is done in a card meanwhile stops the one in it.
+  function send(cards) {
+    const bar = make("p", "", { className: "sending many" }), text = make("span"), left = new Set();
+    bar.setAttribute("role", "status");
+    const tell = () => { text.textContent = `Allowing ${left.size}…`; };
+    const over = (act) => {
+      left.delete(act);
+      tell();
+      countSeen();
+      if (!left.size) bar.remove();
+    };
+    const each = (f) => () => { for (const { card } of [...left]) f(card); };
+    bar.append(text, make("button", "Undo", { type: "button", className: "undo", onclick: each(stop) }), make("button", "Send", { type: "button", className: "now", onclick: each(release) }));
+    document.body.append(bar);
+    for (const card of cards) {
+      const act = Object.assign(read(card, allowing(card)), { bar, over });
+      left.add(act);
+      hold(act, "Sending “" + labelOf(act.button) + "”…", "Send", "Not sent");
+    }
+    tell();
+    countSeen();
+    bar.querySelector(".undo").focus();
+  }
+}
+
+// Adds a phone: a link for its camera, made when somebody asks for it. It works once.
+function draw(said) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", `0 0 ${said.size} ${said.size}`);
+  svg.setAttribute("class", "qr");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", "QR code of the link below");
+  svg.setAttribute("shape-rendering", "crispEdges");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", said.path);
+  svg.append(path);
+  return svg;
+}
+
+const plain = "This is plain http: anyone on the same network can read questions, answers and logins, and answer in your name. Use it at home only. There are no push notifications.";
+
+function tell(said, lan) {
+  const away = make("p", "acp-bridge-hub help operate has ways to reach it from anywhere.", { className: "soft" });
+  if (!said.link && said.lan === "off") {
+    return [make("p", "Only this machine reaches the hub. Let phones on this network in?"), ...(location.protocol === "http:" ? [make("p", plain, { className: "warn" })] : []),
+      make("button", "Let this network in", { type: "button", className: "allow", onclick: () => lan(true) }), away];
+  }
+  if (!said.link) return [make("p", "This machine has no address on a network now: only it reaches the hub."), away];
+  const list = [make("p", "Scan this with the phone's camera. It works once, within 15 minutes, and lets the phone answer."), draw(said),
+    make("p", said.link, { className: "address" })];
+  if (said.others?.length) list.push(make("p", "If that does not work, begin it with " + said.others.join(" or ") + " instead.", { className: "soft" }));
+  if (said.fingerprint) {
+    list.push(make("p", "The phone's browser will warn about an unknown certificate. Continue if it has this fingerprint (SHA-256):"), make("p", said.fingerprint, { className: "address" }));
+  } else if (said.plain) {
+    list.push(make("p", plain, { className: "warn" }));
+  }
+  list.push(make("p", "The phone has a name of its own in receipts. acp-bridge-hub device remove NAME revokes its access.", { className: "soft" }));
+  if (said.lan === "on") list.push(make("button", "Keep this network out again", { type: "button", className: "link", onclick: () => lan(false) }));
+  return list;
+}
+
+export async function phone({ headers }) {
+  if (document.getElementById("phone")) return;
+  const d = make("dialog", "", { id: "phone" });
+  d.setAttribute("aria-labelledby", "phone-name");
+  const body = make("div");
+  body.setAttribute("role", "status");
+  const close = make("button", "Close", { className: "quiet", type: "button", onclick: () => d.close() });
+  d.append(make("h2", "Add a phone", { id: "phone-name" }), body, close);
+  d.onclose = () => d.remove(); // with the code in it
+  document.body.append(d);
+  d.showModal();
+  async function post(path, body) {
+    const reply = await fetch(path, { method: "POST", body, headers: headers({ Accept: "application/json", "Content-Type": "application/json" }) });
+    const said = await reply.json();
+    if (!reply.ok) throw new Error(said.error);
+    return said;
+  }
+  const show = async (first) => {
+    try {
+      if (first) await post("/lan", first);
+      body.replaceChildren(...tell(await post("/phones"), (on) => show(JSON.stringify({ on }))));
+    } catch (problem) {
+      body.replaceChildren(make("p", "That did not work: " + problem.message, { className: "problem" }));
+    }
+  };
+  await show();
+}
+
+// What keys do, or away with it.
+const help = [
+  ["j, k", "next, previous"], ["1 to 9", "pick an option"], ["a, Enter", "allow"], ["r", "reject, with a reason"],
+  ["o", "your own words"], ["s", "show all"], ["n", "not now"], ["z", "undo"], ["Ctrl+Enter", "submit"], ["/", "filter"], ["?", "these keys"],
+];
+
+export function sheet() {
+  let d = document.getElementById("keys");
+  if (d?.open) return d.close();
+  if (!d) {
+    d = document.createElement("dialog");
+    d.id = "keys";
+    d.setAttribute("aria-labelledby", "keys-name");
+    d.innerHTML = `<h2 id="keys-name">Keyboard shortcuts</h2><dl></dl><form method="dialog"><button class="quiet">Close</button></form>`;
+    for (const [k, what] of help) {
+      const dt = document.createElement("dt"), dd = document.createElement("dd");
+      dt.innerHTML = "<kbd></kbd>";
+      dt.firstChild.textContent = k;
+      dd.textContent = what;
+      d.querySelector("dl").append(dt, dd);
+    }
+    document.body.append(d);
+  }
+  d.showModal();
+}

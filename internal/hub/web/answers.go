@@ -169,8 +169,10 @@ func readText(q convert.Question, text string) convert.Answer {
 	return convert.Answer{Text: text}
 }
 
-func hasLabel(q convert.Question, s string) bool {
-	return slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == s })
+func hasLabel(q convert.Question, s string) bool { return optionNamed(q, s) >= 0 }
+
+func optionNamed(q convert.Question, s string) int {
+	return slices.IndexFunc(q.Options, func(o convert.Option) bool { return o.Label == s })
 }
 
 func checkAnswer(q convert.Question, a convert.Answer) error {

@@ -88,15 +88,17 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, d Device) {
 		return
 	}
 	accept := r.Header.Get("Accept")
+	page := strings.Contains(accept, "text/html")
+	whole := !page && strings.Contains(accept, ndjson)
+	if search.Limit == 0 && !whole {
+		search.Limit = pageSize
+	}
 	switch {
-	case strings.Contains(accept, "text/html"):
+	case page:
 		s.showHistory(w, d, search)
-	case strings.Contains(accept, ndjson):
+	case whole:
 		s.export(w, search)
 	default:
-		if search.Limit == 0 {
-			search.Limit = pageSize
-		}
 		records, more := s.board.Search(search)
 		next := ""
 		if more {
@@ -107,9 +109,6 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, d Device) {
 }
 
 func (s *Server) showHistory(w http.ResponseWriter, d Device, search hub.Search) {
-	if search.Limit == 0 {
-		search.Limit = pageSize
-	}
 	records, more := s.board.Search(search)
 	older := ""
 	if more {
@@ -130,9 +129,6 @@ type line struct {
 	What, Topic, Who, Where, End, Talk string
 }
 
-// told are the words for what people do with permissions, here and in the page's receipts.
-var told = map[string]string{"Allow": "Allowed", "Reject": "Rejected"}
-
 func linesOf(records []*hub.Record) (list []line) {
 	for _, r := range records {
 		list = append(list, lineOf(r))
@@ -142,9 +138,6 @@ func linesOf(records []*hub.Record) (list []line) {
 
 func lineOf(r *hub.Record) line {
 	l := line{At: r.End.At, What: answerLine(r), Who: agentOf(r), Where: laneOf(r).Name, End: endingText(r), Talk: talkURL(r)}
-	if what, rest, _ := strings.Cut(l.What, " "); told[what] != "" {
-		l.What = strings.TrimSpace(told[what] + " " + rest)
-	}
 	word := endings[r.End.Status()]
 	if by, ok := strings.CutPrefix(l.End, word+" by "); ok {
 		l.What, l.End = cmp.Or(l.What, word), "by "+by

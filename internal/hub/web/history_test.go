@@ -138,3 +138,20 @@ func TestExportOfMany(t *testing.T) {
 	require.Len(t, found, many)
 	require.Equal(t, 3, strings.Count(s.expect(200, "GET", "/history?limit=3", "", asNDJSON...), "\n"))
 }
+
+// A line of the history has the words of the receipt that its person got.
+func TestHistoryHasTheWordsOfReceipts(t *testing.T) {
+	t.Parallel()
+	for want, a := range map[string]convert.Answer{
+		"Allowed": {Selected: []string{"Allow"}}, "Rejected": {Selected: []string{"Reject"}}, "Rejected: use make": {Selected: []string{"Reject"}, Note: "use\nmake"},
+		"Approved as edited": {Selected: []string{"Yes, with my plan"}, Note: "# Another plan"}, "Always allow Bash(npm test:*)": {Selected: []string{"Always allow Bash(npm test:*)"}},
+	} {
+		s := newSite(t, hub.Options{})
+		r := s.permit("c1", "Bash", "execute", "", map[string]any{"command": "npm test"}, func(r *hub.Asking) {
+			r.About.Picks, r.Call.Questions[0].Options = append(r.About.Picks, "allow_edited"), append(r.Call.Questions[0].Options, convert.Option{Label: "Yes, with my plan"})
+		})
+		_, err := s.board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{a}, nil }, "phone")
+		require.NoError(t, err)
+		require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), `<b dir="auto">`+want+`</b> · <span dir="auto">npm test</span>`)
+	}
+}

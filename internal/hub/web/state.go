@@ -137,7 +137,10 @@ func changeOf(r *hub.Record) change {
 	return change{shownGroup(r), r.Conversation, r.ID, cardID(r), answerLine(r), stateOf(r), endingOf(r)}
 }
 
-// answerLine is what was answered, short and in a line.
+// told are the words for what people do with permissions, here and in the page's receipts.
+var told = map[string]string{"Allow": "Allowed", "Reject": "Rejected"}
+
+// answerLine is what was answered, short and in a line: as its person's receipt has it.
 func answerLine(r *hub.Record) string {
 	if r.Open() {
 		return ""
@@ -145,6 +148,14 @@ func answerLine(r *hub.Record) string {
 	var all []string
 	for i, a := range r.End.Answers {
 		text := short(answerText(a), 80)
+		if r.Kind == "permission" && buttons(r) && len(a.Selected) == 1 {
+			text = cmp.Or(told[a.Selected[0]], short(a.Selected[0], 80))
+			if pick := optionNamed(r.Call.Questions[0], a.Selected[0]); pick >= 0 && pickOf(r, pick) == "edited" {
+				text = "Approved as edited"
+			} else if a.Note != "" {
+				text += ": " + short(a.Note, 80)
+			}
+		}
 		if len(r.End.Answers) > 1 && i < len(r.Call.Questions) && text != "" {
 			text = short(cmp.Or(r.Call.Questions[i].Header, r.Call.Questions[i].Text), 40) + ": " + text
 		}

@@ -275,25 +275,17 @@ func buttons(r *hub.Record) bool {
 	return len(r.Call.Questions) == 1 && r.Call.Questions[0].Closed && !r.Call.Questions[0].MultiSelect && len(r.Call.Questions[0].Options) > 0
 }
 
+// classes are those of buttons, by ACP's kinds of options.
+var classes = map[string]string{
+	"allow_once": "allow", "allow_always": "always", "allow_edited": "edited", "reject_once": "reject", "reject_always": "reject always",
+}
+
 // pickOf says what an option of a permission does: by its kind where the agent says
 // it, else by its words. What is unknown is no rejection.
 func pickOf(r *hub.Record, i int) string {
 	options := r.Call.Questions[0].Options
-	kind := ""
-	if len(r.About.Picks) == len(options) {
-		kind = r.About.Picks[i]
-	}
-	switch kind {
-	case "allow_once":
-		return "allow"
-	case "allow_always":
-		return "always"
-	case "allow_edited":
-		return "edited"
-	case "reject_once":
-		return "reject"
-	case "reject_always":
-		return "reject always"
+	if len(r.About.Picks) == len(options) && classes[r.About.Picks[i]] != "" {
+		return classes[r.About.Picks[i]]
 	}
 	switch label := strings.ToLower(clean.Line(options[i].Label)); {
 	case strings.Contains(label, "always"):

@@ -58,8 +58,8 @@ func (s *Server) table() map[string]route {
 	read, ask, both := []Can{CanAnswer}, []Can{CanAsk}, []Can{CanAnswer, CanAsk}
 	measure, admin := []Can{CanMeasure}, []Can(nil)
 	return map[string]route{
-		"GET /{$}":                       {can: read, look: s.showPage, large: true},
-		"GET /cards":                     {can: read, look: s.showCards, large: true},
+		"GET /{$}":                       {can: read, look: s.shows("page"), large: true},
+		"GET /cards":                     {can: read, look: s.shows("cards"), large: true},
 		"GET /history":                   {can: read, look: s.history, large: true},
 		"GET /conversations":             {can: read, look: s.listConversations, large: true},
 		"GET /conversations/{id}":        {can: both, look: s.getConversation},

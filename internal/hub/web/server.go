@@ -359,7 +359,7 @@ func (s *Server) problem(err error) (code int, text string) {
 		return http.StatusRequestEntityTooLarge, large.Error()
 	case errors.As(err, &settled):
 		return http.StatusConflict, settled.Error()
-	case errors.Is(err, hub.ErrSettled), errors.Is(err, hub.ErrNotAsker):
+	case errors.Is(err, hub.ErrSettled), errors.Is(err, hub.ErrNotAsker), errors.Is(err, hub.ErrSeveral):
 		return http.StatusConflict, err.Error()
 	case errors.Is(err, hub.ErrNotFound), errors.Is(err, ErrNoDevice):
 		return http.StatusNotFound, clean.Line(err.Error())
@@ -369,8 +369,6 @@ func (s *Server) problem(err error) (code int, text string) {
 		return http.StatusUnauthorized, err.Error()
 	case errors.Is(err, errGroup):
 		return http.StatusForbidden, err.Error()
-	case errors.Is(err, hub.ErrNotAsker), errors.Is(err, hub.ErrSeveral):
-		return http.StatusConflict, err.Error()
 	case errors.Is(err, errBadRequest), errors.Is(err, hub.ErrBadID), errors.Is(err, hub.ErrUnseen), badAnswer(err):
 		return http.StatusBadRequest, clean.Line(err.Error())
 	case errors.Is(err, context.Canceled):

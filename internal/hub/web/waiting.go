@@ -272,16 +272,13 @@ func share(open []*hub.Record, most int) (list, rest []*hub.Record) {
 	return list, rest
 }
 
-func (s *Server) showPage(w http.ResponseWriter, r *http.Request, d Device) {
-	v := viewOf(r.Form)
-	v.secret = "" // not from an address
-	render(w, http.StatusOK, "page", s.waiting(d, v))
-}
-
-func (s *Server) showCards(w http.ResponseWriter, r *http.Request, d Device) {
-	v := viewOf(r.Form)
-	v.secret, v.fragment = "", true
-	render(w, http.StatusOK, "cards", s.waiting(d, v))
+// shows writes the page, or its cards for a page that is there.
+func (s *Server) shows(name string) func(http.ResponseWriter, *http.Request, Device) {
+	return func(w http.ResponseWriter, r *http.Request, d Device) {
+		v := viewOf(r.Form)
+		v.secret, v.fragment = "", name == "cards" // the secret is in no address
+		render(w, http.StatusOK, name, s.waiting(d, v))
+	}
 }
 
 // dismissGone dismisses those whose agent is gone and that the person saw: just these,

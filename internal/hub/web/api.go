@@ -102,19 +102,22 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 	reply(w, http.StatusOK, s.conversationNow(rec))
 }
 
-// showConversation is a conversation for people: all that was asked in it, in order.
+// showConversation is a conversation for people: all that was asked in it, in order, what was
+// said before, once, and the last words of turns as far as this hub remembers them.
 func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Record) {
 	now := time.Now()
 	asked := only(s.board.Conversation(rec.Group, rec.Conversation), d.sees)
 	cards := drawn(asked, func(r *hub.Record) card { return cardOf(r, now, false) })
+	turns := s.turns.in(rec.Group, rec.Conversation, time.Time{})
 	title := short(cmp.Or(talkTitle(rec), "Conversation"), maxTalk)
 	render(w, http.StatusOK, "conversation", map[string]any{
-		"Card": cardOf(rec, now, false), "Title": title, "Cards": cards, "State": stateText(s.conversationNow(rec).State),
+		"Card": cardOf(rec, now, false), "Title": title, "Cards": cards, "Turns": turns[max(0, len(turns)-maxTalkTurns):], "State": stateText(s.conversationNow(rec).State),
 	})
 }
 
-// maxTalk is how much of a conversation's title its own page shows.
-const maxTalk = 300
+// maxTalk is how much of a conversation's title its own page shows, maxTalkTurns how many of
+// its turns.
+const maxTalk, maxTalkTurns = 300, 5
 
 // stateText is where a conversation stands, in words.
 func stateText(st state) string {

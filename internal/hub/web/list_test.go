@@ -104,9 +104,16 @@ func TestAConversationsPage(t *testing.T) {
 	_, err := s.board.Cancel(t.Context(), hub.Ref{Conversation: "c1"}, "phone")
 	require.NoError(t, err)
 	s.askIn("Agent", "/src", "c1", "b", "Question 2.")
+	for _, command := range []string{"ls", "make"} {
+		s.permit("c1", "Bash", "execute", "", map[string]any{"command": command}, func(a *hub.Asking) { a.Call.ID = command })
+	}
+	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"done","text":"All **three** pass, with sk-ant-api03-abcdefghijklmnop."}`)
+	s.expect(200, "POST", "/conversations/c2/turn", `{"event":"done","text":"Another one."}`)
 	page := s.expect(200, "GET", "/conversations/c1", "", "Accept", "text/html")
 	require.Less(t, strings.Index(page, "Question 1."), strings.Index(page, "Question 2."))
-	for _, part := range []string{"About c1", "Dismissed by phone", "Answer it", "The agent is waiting for an answer."} {
+	for _, part := range []string{"About c1", "Dismissed by phone", "Answer it", "The agent is waiting for an answer.", "All <strong>three</strong> pass, with •••"} {
 		require.Contains(t, page, part)
 	}
+	require.NotContains(t, page, "Another one")
+	require.Equal(t, 1, strings.Count(page, "I will run the migration first"), "what was said before both is there once")
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"net/http"
 	"slices"
 	"sync"
@@ -11,9 +12,11 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/hub/look"
 )
 
 // turn says how a turn of an agent ended, for whoever watches. It is told to those who
@@ -50,7 +53,7 @@ func turnOf(d Device, e hook.Event) (t turn, ok bool) {
 func newTurn(d Device, group, conversation string, told hublink.Turn) turn {
 	return turn{
 		Group: group, Conversation: conversation, Agent: clean.Truncate(clean.Line(told.Agent), maxAgent), Cwd: clean.Truncate(clean.Line(told.Dir), maxWords),
-		Event: told.Event, Text: clean.Truncate(clean.Block(told.Text), maxWords), At: time.Now().UTC(), device: d.Name,
+		Event: told.Event, Text: clean.Truncate(about.Redact(clean.Block(told.Text)), maxWords), At: time.Now().UTC(), device: d.Name,
 	}
 }
 
@@ -131,12 +134,14 @@ func (t *turns) after(n int) (list []turn, count int, more <-chan struct{}) {
 	return list, t.count, t.wake
 }
 
-// ended reports whether a turn of a conversation is known to have ended after a time.
-func (t *turns) ended(group, conversation string, after time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.list, func(n turn) bool {
-		return n.Group == group && n.Conversation == conversation && n.At.After(after) && n.Event != hublink.TurnWaits
+// Words are what the agent said last.
+func (n turn) Words() template.HTML { return look.Markdown(n.Text) }
+
+// in are those of a conversation that are known to have ended after a time.
+func (t *turns) in(group, conversation string, after time.Time) []turn {
+	list, _, _ := t.after(0)
+	return slices.DeleteFunc(list, func(n turn) bool {
+		return n.Group != group || n.Conversation != conversation || !n.At.After(after) || n.Event == hublink.TurnWaits
 	})
 }
 
@@ -144,7 +149,7 @@ func (t *turns) ended(group, conversation string, after time.Time) bool {
 // turn works no more.
 func (s *Server) conversationNow(r *hub.Record) conversation {
 	c := conversationOf(r)
-	if c.State.Type == working && s.turns.ended(r.Group, r.Conversation, r.End.At) {
+	if c.State.Type == working && len(s.turns.in(r.Group, r.Conversation, r.End.At)) > 0 {
 		c.State.Type = idle
 	}
 	return c

@@ -56,6 +56,7 @@ func TestAllowWhatWasSeen(t *testing.T) {
 	p.insists(`document.querySelector(".many")?.textContent.startsWith("Allowing 2…")`, func() { p.click("#bulk .allow") })
 	p.until(`Number(document.querySelector("main .bulk").textContent.match(/[0-9]+/)[0]) < 3`) // two are on their way
 	p.shot("bulk-undo")
+	require.Equal(t, "true", p.eval(`(() => { const all = document.body.scrollHeight, b = document.querySelector("main .bulk"), was = b.hidden; b.hidden = !was; const now = document.body.scrollHeight; b.hidden = was; return all === now; })()`), "the page is as long with the button as without")
 	p.click(".many .undo")
 	p.until(`!document.querySelector(".many, .sending:not([hidden])")`)
 	run()

@@ -92,6 +92,13 @@ func TestManyAreLines(t *testing.T) {
 	p.eval(`new Promise((done) => setTimeout(done, 3500))`)
 	s.open(append(list[:20:20], list[21:]...)...)
 
+	// One that comes is a line, too; what says so goes when it was in view.
+	late := s.permit("late", "Bash", "execute", "", map[string]any{"command": "echo late"})
+	p.until(`!document.getElementById("unseen").hidden`)
+	p.eval(fmt.Sprintf(`document.querySelector('%s').scrollIntoView({ block: "center", behavior: "instant" })`, at(late, ".row")))
+	p.until(`document.getElementById("unseen").hidden`)
+	_, _ = s.board.Cancel(t.Context(), late.Ref(), "phone")
+
 	// Where few are left all are open again.
 	for _, r := range list[9:] {
 		_, _ = s.board.Cancel(t.Context(), r.Ref(), "phone")

@@ -14,6 +14,7 @@ export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, 
     l.box = make("input", "", { type: "checkbox", checked: true, autocomplete: "off", onchange: () => d.update() });
     l.text = make("small", where);
     label.append(l.box, make("span", (button === "Allow" ? "" : button + " · ") + topicOf(l.card), { dir: "auto" }), l.text);
+    li.dataset.as = l.as;
     li.append(label);
     ul.append(li);
   }
@@ -36,6 +37,7 @@ export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, 
     d.close();
     send(cards);
   };
+  d.onkeydown = ({ key }) => { if (/^\S$/.test(key) && document.activeElement === yes) list[0].box.focus(); }; // whoever types means no Enter
   d.onclose = () => d.remove();
   const acts = make("p", "", { className: "acts" });
   acts.append(yes, make("button", "Cancel", { type: "button", onclick: () => d.close() }));

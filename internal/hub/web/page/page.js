@@ -66,7 +66,7 @@ function countSeen() {
   if (!counting) queueMicrotask(() => {
     const n = open().filter(may).length;
     for (const b of document.querySelectorAll(".bulk")) {
-      b.hidden = n < 2;
+      if (b.hidden !== n < 2) moving(() => { b.hidden = n < 2; });
       b.textContent = `Allow the ${n} you have seen…`;
     }
     document.getElementById("bulk")?.update();
@@ -530,7 +530,7 @@ function fresh(c) {
 // Of what has come where nobody looks, a line over the page says where; it leads there.
 const unseen = new Set(), pill = document.getElementById("unseen"); // ids of cards
 function point() {
-  const list = open().filter((c) => !c.hidden && unseen.has(c.id)), head = (c) => c.querySelector(".who");
+  const list = open().filter((c) => !c.hidden && unseen.has(c.id)), head = (c) => c.querySelector(c.matches(".row") ? ".line" : ".who");
   for (const c of list) if (inView(head(c))) unseen.delete(c.id);
   const left = list.filter((c) => unseen.has(c.id)), below = left.filter((c) => top(head(c)) > 99);
   const away = [...unseen].filter((id) => !find(id)); // on another page, or not what the filter wants

@@ -70,7 +70,7 @@ func TestWhatAPersonMeans(t *testing.T) {
 }
 
 // meaning is what a person wants to say to a card.
-type meaning struct{ revision, outcome, pick, text, note string }
+type meaning struct{ revision, outcome, pick, text, note, fields string }
 
 // desk is a person, the page, and the world around it.
 type desk struct {
@@ -83,6 +83,7 @@ type desk struct {
 	count   map[string]int
 	records []*hub.Record
 	means   map[meaning]bool
+	many    []string
 	at      string // the revision of the card in which the person types
 	slow    bool   // the machine was slower than hands are
 	speed   int    // how much faster than a person's the time of the page runs
@@ -93,8 +94,10 @@ type desk struct {
 type target struct {
 	X, Y                              float64
 	Revision, Kind, Label, Text, Note string
-	Picks                             []string
-	Off                               bool
+	Plan                              string
+	Picks, Fields                     []string
+	List                              []string // the revisions of all that it is for
+	Off, Edited                       bool
 }
 
 // touched is when something was pressed last, and what it was.
@@ -108,6 +111,7 @@ type hands struct {
 	Now     float64
 	At      *target
 	InView  bool
+	Dialog  bool // is over the page
 	Options []string
 	Pending []string
 }
@@ -176,23 +180,42 @@ func (w *desk) judge() {
 			continue
 		}
 		m := meaning{revision: fmt.Sprint(r.Revision), outcome: now.End.Outcome}
-		if len(now.End.Answers) > 0 {
+		if r.Kind == "form" {
+			m.fields = fieldsOf(now.End.Answers)
+		} else if len(now.End.Answers) > 0 {
 			a := now.End.Answers[0]
 			m.pick, m.text, m.note = strings.Join(a.Selected, ","), a.Text, a.Note
 		}
 		require.True(w.t, w.means[m], "%s got what nobody meant: %+v", r.Call.Questions[0].Text, m)
-		require.True(w.t, m.pick != "Allow" || seen[m.revision], "%+v: its last line was never in view", m)
-		if m.pick == "Allow" || m.pick == "Reject" {
+		require.True(w.t, !strings.HasPrefix(m.pick, "Allow") || seen[m.revision], "%+v: its last line was never in view", m)
+		switch {
+		case r.Kind == "permission" && m.pick != "":
 			w.count["got "+m.pick]++
-		} else {
+		case m.fields != "":
+			w.count["got fields"]++
+		default:
 			w.count["got "+m.outcome]++
 		}
 	}
 }
 
+// fieldsOf are the answers to the fields of a form.
+func fieldsOf(answers []convert.Answer) string {
+	var all []string
+	for _, a := range answers {
+		all = append(all, strings.Join(a.Items(), ","))
+	}
+	return strings.Join(all, "|")
+}
+
 // asks has an agent ask something.
 func (w *desk) asks() {
 	w.serial++
+	if w.r.IntN(6) == 0 {
+		w.note("a form is asked")
+		w.records = append(w.records, w.deployForm(fmt.Sprint("form", w.serial)))
+		return
+	}
 	id, command := fmt.Sprint("t", w.serial), fmt.Sprint("echo ", w.serial)
 	a := hub.Asking{Conversation: fmt.Sprint("c", w.r.IntN(2)), Agent: "Claude Code", Machine: "laptop", Dir: fmt.Sprint("/src/", w.r.IntN(2)), Dialect: "bridge",
 		Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Which one, " + id + "?", Options: []convert.Option{{Label: "one"}, {Label: "two"}, {Label: "three"}}}}}}
@@ -203,6 +226,11 @@ func (w *desk) asks() {
 		a.Kind, a.Detail = "permission", fmt.Sprintf(`{"command":%s}`, quoted(command+"\n: the last line"))
 		a.About.Tool = about.Tool{Kind: "execute", Picks: []string{"allow_once", "reject_once"}}
 		a.Call.Name, a.Call.Questions[0] = "Bash", convert.Question{Text: command, Closed: true, Options: []convert.Option{{Label: "Allow"}, {Label: "Reject"}}}
+		if w.r.IntN(3) == 0 {
+			a.Call.Name, a.Detail = "ExitPlanMode", fmt.Sprintf(`{"plan":%s}`, quoted(fmt.Sprintf("# Plan %d\n%s\nthe last line", w.serial, strings.Repeat("\nOne more step.\n", w.r.IntN(20)))))
+			a.About.Tool = about.Tool{Kind: "switch_mode", Picks: []string{"allow_once", "reject_once", "allow_edited"}}
+			a.Call.Questions[0].Options = append(a.Call.Questions[0].Options, convert.Option{Label: "Allow my plan"})
+		}
 	}
 	r, err := w.board.Ask(w.t.Context(), a)
 	require.NoError(w.t, err)
@@ -277,7 +305,12 @@ func (w *desk) touches() {
 	w.note("touches %+v", t)
 	met := w.touched()
 	w.note("  met %+v", met.What)
-	if t.Kind != "now" && t.Kind != "text" && met.What != nil { // to select what is written is to read, and who meets nothing sees that
+	if t.Kind == "undo all" {
+		for _, revision := range w.many {
+			w.takesBack(before, revision, met.Now)
+		}
+	}
+	if t.Revision != "" && t.Kind != "now" && t.Kind != "text" && met.What != nil { // to select what is written is to read, and who meets nothing sees that
 		w.takesBack(before, t.Revision, met.Now)
 	}
 	w.meant(t)
@@ -308,20 +341,34 @@ func (w *desk) touched() (t touched) { w.p.reads(`touched`, &t); return t }
 func (w *desk) meant(t target) {
 	m := meaning{revision: t.Revision, outcome: "answered"}
 	switch t.Kind {
+	case "all":
+		w.many = t.List
+		for _, revision := range t.List {
+			w.means[meaning{revision: revision, outcome: "answered", pick: "Allow"}] = true
+		}
+		w.count["many"] += len(t.List)
+	case "edited":
+		m.pick, m.note = "Allow my plan", t.Plan
+	case "decline":
+		m.fields = strings.Repeat("Decline|", 4) + "Decline"
 	case "option":
 		m.pick = t.Label
 	case "button":
 		if m.pick = t.Label; t.Label == "Reject" {
 			m.note = t.Note
+		} else if t.Edited {
+			m.pick = "" // it is not the plan that they want
 		}
 	case "reason":
 		m.pick, m.note = "Reject", t.Note
 	case "submit":
-		m.pick, m.text, m.note = strings.Join(t.Picks, ","), t.Text, t.Note
+		if m.fields = strings.Join(t.Fields, "|"); m.fields == "" {
+			m.pick, m.text, m.note = strings.Join(t.Picks, ","), t.Text, t.Note
+		}
 	case "dismiss":
 		m.outcome = "cancelled"
 	}
-	if (m.pick+m.text != "" || t.Kind == "dismiss") && !t.Off {
+	if (m.pick+m.text+m.fields != "" || t.Kind == "dismiss") && !t.Off {
 		w.means[m] = true
 	}
 }
@@ -377,7 +424,7 @@ func (w *desk) words(text string) {
 		}
 	})
 	w.slow = w.slow || took > 1900
-	if w.at == "" {
+	if w.at == "" && !before.Dialog {
 		w.takesBack(before, "", w.touched().Now) // the first letters may be keys that stop nothing
 	}
 }

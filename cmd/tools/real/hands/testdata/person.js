@@ -29,8 +29,8 @@
   }, { rootMargin: "-56px 0px 0px 0px", threshold: [0, 1] });
   const look = () => {
     for (const card of document.querySelectorAll(".card.permission:not(.over)")) {
-      const last = [...card.querySelectorAll(".thing .l")].at(-1);
-      if (!last?.textContent.includes("the last line")) continue;
+      const last = [...card.querySelectorAll(".thing :is(.l, p)")].findLast((e) => e.textContent.includes("the last line"));
+      if (!last) continue;
       saw.observe(last);
       if (inView(last)) sawEnd[revision(card)] = true;
     }
@@ -42,25 +42,35 @@
   const said = (card) => ({
     picks: [...card.querySelectorAll("input:checked")].map((i) => i.closest("label").querySelector(".label").textContent),
     text: card.querySelector("[name=t0]")?.value.trim() ?? "", note: card.querySelector("[name=n0]")?.value.trim() ?? "",
+    plan: card.querySelector("[name=plan]")?.value.trim() ?? "", edited: card.querySelector("[name=plan]")?.value !== card.querySelector("[name=plan]")?.defaultValue,
+    fields: card.matches(".form") ? [...card.querySelectorAll(".ask")].map(field) : null,
   });
-  const kinds = { ".option label": "option", ".acts .reject": "open", ".acts [name=a0]": "button", ".acts [value=answer]": "submit", ".dismiss": "dismiss", ".note summary": "open",
-    ".reason button": "reason", "textarea": "field", ".undo": "undo", ".now": "now", ".unfold": "unfold", ".thing .l": "text" };
+  const field = (ask) => [...ask.querySelectorAll("input, select, textarea")].map((e) => e.matches("[role=switch]") ? (e.checked ? "Yes" : "No") : e.matches("[type=hidden]") ? "" :
+    e.matches("[type=radio], [type=checkbox]") ? (e.checked ? e.closest("label").textContent.trim() : "") : e.value.trim()).filter(Boolean).join() || "Skip";
+  const kinds = { ".option label": "option", ".acts .reject": "open", ".acts [name=a0]": "button", ".acts [value=answer]": "submit", ".acts .decline": "decline", ".dismiss": "dismiss", ".note summary": "open", ".dots": "dots", ".edit summary": "open", ".edit button": "edited",
+    ".reason button": "reason", "textarea, .field": "field", ".undo": "undo", ".now": "now", ".unfold": "unfold", ".thing .l": "text" };
+  // What is for several cards.
+  const several = { "main .bulk": "list", "#bulk .allow": "all", "#bulk .acts :last-child": "none", ".many .undo": "undo all", ".many .now": "now" };
   function describe(e) {
     const card = e?.closest?.(".card:not(.over)");
+    for (const [selector, kind] of card ? [] : Object.entries(several)) {
+      const it = e?.closest?.(selector);
+      if (it) return { revision: "", kind, label: it.textContent, off: it.matches(":disabled"), list: [...document.querySelectorAll("#bulk li:has(:checked)")].map((li) => li.dataset.as.split("-")[0]) };
+    }
     for (const [selector, kind] of card ? Object.entries(kinds) : []) {
       const it = e.closest(selector);
       if (it) return { revision: revision(card), kind, label: (it.querySelector(".label, span") ?? it).textContent.trim(), off: it.matches(":disabled"), ...said(card) };
     }
     return null;
   }
-  window.targets = () => Object.keys(kinds).flatMap((selector) => [...document.querySelectorAll(".card:not(.over) " + selector)]).filter((e) => e.checkVisibility() && inView(e)).map((e) => {
+  window.targets = () => [...Object.keys(kinds).map((selector) => `.card:not(.over) :is(${selector})`), ...Object.keys(several)].flatMap((selector) => [...document.querySelectorAll(selector)]).filter((e) => e.checkVisibility() && inView(e)).map((e) => {
     const b = e.getBoundingClientRect(), x = b.x + b.width / 2, y = b.y + b.height / 2;
     return { x, y, ...describe(document.elementFromPoint(x, y)) };
   }).filter((t) => t.kind);
   // The state of hands: what has the focus, and what is on its way to be sent.
   window.hands = () => {
     const at = document.activeElement, card = at?.closest(".card:not(.over)");
-    return { now: performance.now(), at: card ? { revision: revision(card), kind: "card", label: "", ...said(card), ...describe(at) } : null,
+    return { now: performance.now(), dialog: Boolean(document.querySelector("dialog[open]")), at: card ? { revision: revision(card), kind: "card", label: "", ...said(card), ...describe(at) } : null,
       inView: Boolean(card && inView(at === card ? card.querySelector(".who") : at)),
       options: card ? [...card.querySelectorAll(".option .label")].map((l) => l.textContent) : [],
       pending: [...document.querySelectorAll(".card:not(.over):has(.sending:not([hidden]))")].map(revision) };

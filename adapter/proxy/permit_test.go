@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 

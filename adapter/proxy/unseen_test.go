@@ -18,7 +18,8 @@ func TestParkUnseen(t *testing.T) {
 	p.prompt("p1", "hello?")
 	require.Contains(t, p.editor.said(), "not taken as an answer")
 	require.Equal(t, "p1", p.editor.reply().Get("id").Str)
-	p.answers("p2", "sqlite", "SQLite")
+	p.prompt("p2", "sqlite")
+	require.Equal(t, "SQLite", p.agent.next().Get(`result.answers.Which database\?.0`).Str)
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":"p2","result":{"stopReason":"end_turn"}}`, p.editor.reply().Raw)
 }
 
@@ -41,7 +42,7 @@ func TestRequestsUnseen(t *testing.T) {
 				p := initialized(t, Options{First: c.first}, blind)
 				p.prompt("p0", "go")
 				require.Equal(t, "p0", p.agent.next().Get("id").Str)
-				p.ends("p0", "end_turn", "p0")
+				p.ends("p0")
 				p.agent.send(c.asks, chunk("meanwhile"))
 				synctest.Wait()
 				for !p.editor.quiet() {
@@ -55,8 +56,15 @@ func TestRequestsUnseen(t *testing.T) {
 				require.Equal(t, "p1", p.agent.next().Get("id").Str)
 				p.editor.result(r, `{"outcome":{"outcome":"selected","optionId":"`+r.Get("params.options.0.optionId").Str+`"}}`)
 				require.Contains(t, p.agent.next().Get("result.outcome").Raw, "e")
-				p.ends("p1", "end_turn", "p1")
+				p.ends("p1")
 			})
 		})
 	}
+}
+
+// ends has the agent end a prompt.
+func (p *proxied) ends(id string) {
+	p.Helper()
+	p.agent.send(`{"jsonrpc":"2.0","id":"` + id + `","result":{"stopReason":"end_turn"}}`)
+	require.Equal(p, id, p.editor.reply().Get("id").Str)
 }

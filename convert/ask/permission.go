@@ -153,11 +153,14 @@ func longTitle(c convert.Call, q int, round string) string {
 	if round != "" {
 		marks = append(marks, round)
 	}
-	title := heading(c, q)
+	title, text := heading(c, q), ": "+clean.Line(c.Questions[q].Text)
+	if text == ": "+title {
+		text = ""
+	}
 	if len(marks) > 0 {
 		title += " (" + strings.Join(marks, ", ") + ")"
 	}
-	return clean.Truncate(title+": "+clean.Line(c.Questions[q].Text), maxTitle)
+	return clean.Truncate(title+text, maxTitle)
 }
 
 // heading is what question q is about.

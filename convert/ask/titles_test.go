@@ -25,6 +25,7 @@ func TestTitlesThatAreAll(t *testing.T) {
 
 	require.Equal(t, "Database: Which database?", title(asking(0, database)))
 	require.Equal(t, "Database (1 of 2): Which database?", title(asking(0, database, features)))
+	require.Equal(t, "Go on?", title(asking(0, convert.Question{Header: "Go on?", Text: "Go on?"})), "said once")
 	a := asking(1, database, features)
 	require.Equal(t, "Features (2 of 2, pick several, then Done): Which features?", title(a))
 	step, err := a.Reply(acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected("Auth")})

@@ -145,6 +145,7 @@ func TestCommand(t *testing.T) {
 				turn.Ends(acp.StopReasonEndTurn)
 			}
 			for again := true; again; {
+				time.Sleep(seen.Strict) // nothing is known of this editor but how long its user has had the question
 				turn := c.Prompt(s, "orders")
 				again = c.says(s, "before you can have read this question", "got orders\n") == 0
 				turn.Ends(acp.StopReasonEndTurn)

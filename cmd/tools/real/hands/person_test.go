@@ -296,6 +296,12 @@ func (w *desk) touches() {
 		return
 	}
 	t := list[w.r.IntN(len(list))]
+	rare := slices.IndexFunc(list, func(t target) bool {
+		return slices.Contains([]string{"list", "all", "edited", "decline"}, t.Kind) || t.Kind == "field" && slices.Contains(t.Fields, "Skip")
+	})
+	if rare >= 0 && w.r.IntN(4) == 0 {
+		t = list[rare]
+	}
 	if w.r.IntN(3) == 0 {
 		w.world()
 	}

@@ -45,7 +45,7 @@
     plan: card.querySelector("[name=plan]")?.value.trim() ?? "", edited: card.querySelector("[name=plan]")?.value !== card.querySelector("[name=plan]")?.defaultValue,
     fields: card.matches(".form") ? [...card.querySelectorAll(".ask")].map(field) : null,
   });
-  const field = (ask) => [...ask.querySelectorAll("input, select, textarea")].map((e) => e.matches("[role=switch]") ? (e.checked ? "Yes" : "No") : e.matches("[type=hidden]") ? "" :
+  const field = (ask) => [...ask.querySelectorAll("input, select, textarea")].map((e) => e.matches("[role=switch]") ? (e.checked ? "Yes" : "No") : e.matches("[type=hidden]") ? "" : e.matches("select") ? e.value && e.selectedOptions[0].textContent :
     e.matches("[type=radio], [type=checkbox]") ? (e.checked ? e.closest("label").textContent.trim() : "") : e.value.trim()).filter(Boolean).join() || "Skip";
   const kinds = { ".option label": "option", ".acts .reject": "open", ".acts [name=a0]": "button", ".acts [value=answer]": "submit", ".acts .decline": "decline", ".dismiss": "dismiss", ".note summary": "open", ".dots": "dots", ".edit summary": "open", ".edit button": "edited",
     ".reason button": "reason", "textarea, .field": "field", ".undo": "undo", ".now": "now", ".unfold": "unfold", ".thing .l": "text" };

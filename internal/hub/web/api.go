@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,7 +109,7 @@ func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Reco
 	now := time.Now()
 	asked := only(s.board.Conversation(rec.Group, rec.Conversation), d.sees)
 	cards := drawn(asked, func(r *hub.Record) card { return cardOf(r, now, false) })
-	turns := s.turns.in(rec.Group, rec.Conversation, time.Time{})
+	turns := slices.DeleteFunc(s.turns.in(rec.Group, rec.Conversation, time.Time{}), func(n turn) bool { return !d.sees(n.record()) })
 	title := short(cmp.Or(talkTitle(rec), "Conversation"), maxTalk)
 	render(w, http.StatusOK, "conversation", map[string]any{
 		"Card": cardOf(rec, now, false), "Title": title, "Cards": cards, "Turns": turns[max(0, len(turns)-maxTalkTurns):], "State": stateText(s.conversationNow(rec).State),

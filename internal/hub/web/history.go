@@ -155,9 +155,8 @@ func lineOf(r *hub.Record) line {
 func (s *Server) turnLines(d Device, lines []line) (list []line) {
 	all, _, _ := s.turns.after(0)
 	for _, n := range all {
-		r := &hub.Record{Group: n.Group, Conversation: n.Conversation, Device: n.device}
 		old := len(lines) == pageSize && n.At.Before(lines[len(lines)-1].At)
-		if what := map[string]string{hublink.TurnDone: "Done", hublink.TurnFailed: "Failed"}[n.Event]; what != "" && !old && d.sees(r) {
+		if what := map[string]string{hublink.TurnDone: "Done", hublink.TurnFailed: "Failed"}[n.Event]; what != "" && !old && d.sees(n.record()) {
 			list = append(list, line{At: n.At, What: what, Who: n.Agent, Where: path.Base(n.Cwd)})
 		}
 	}

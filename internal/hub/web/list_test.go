@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 func (s *site) askIn(agent, dir, conversation, id, text string) *hub.Record {
@@ -116,4 +117,19 @@ func TestAConversationsPage(t *testing.T) {
 	}
 	require.NotContains(t, page, "Another one")
 	require.Equal(t, 1, strings.Count(page, "I will run the migration first"), "what was said before both is there once")
+}
+
+// What an agent said at the end of a turn is shown to whoever may know of it: another agent
+// that asks in the conversation is not one.
+func TestWordsOfATurnAreNotForOtherAgents(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	one, two := "Bearer "+s.device("one", web.CanAsk), "Bearer "+s.device("two", web.CanAsk)
+	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"done","text":"Between us."}`, "Authorization", one)
+	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", two)
+	page := func(who ...string) string {
+		return s.expect(200, "GET", "/conversations/c1", "", append(who, "Accept", "text/html")...)
+	}
+	require.Contains(t, page(), "Between us.")
+	require.NotContains(t, page("Authorization", two), "Between us.")
 }

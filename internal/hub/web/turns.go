@@ -134,6 +134,9 @@ func (t *turns) after(n int) (list []turn, count int, more <-chan struct{}) {
 	return list, t.count, t.wake
 }
 
+// record is one of the conversation, by the device that tells of the turn: for who may know.
+func (n turn) record() *hub.Record { return &hub.Record{Group: n.Group, Conversation: n.Conversation, Device: n.device} }
+
 // Words are what the agent said last.
 func (n turn) Words() template.HTML { return look.Markdown(n.Text) }
 
@@ -162,7 +165,7 @@ func (s *Server) told(sees func(*hub.Record) bool) func(*stream) <-chan struct{}
 		list, count, more := s.turns.after(seen)
 		seen = count
 		for _, n := range list {
-			if sees(&hub.Record{Group: n.Group, Conversation: n.Conversation, Device: n.device}) {
+			if sees(n.record()) {
 				fmt.Fprintf(out, "event: turn\ndata: %s\n\n", clean.JSON(n))
 			}
 		}

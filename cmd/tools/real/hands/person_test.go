@@ -151,6 +151,13 @@ func (w *desk) live(seed uint64) {
 	w.p.until(fmt.Sprintf(`document.querySelectorAll(".card:not(.over)").length === %d`, len(w.records)))
 	w.slow = false
 	w.p.eval(fmt.Sprintf(`runs(%d)`, w.speed))
+	if w.r.IntN(3) == 0 { // one who reads all of it first
+		w.p.eval(`(async () => {
+			for (const thing of document.querySelectorAll(".card .thing")) { thing.scrollIntoView({ block: "end", behavior: "instant" }); await new Promise((done) => setTimeout(done, 2000)); }
+			scrollTo({ top: 1e6, behavior: "instant" });
+			await new Promise((done) => setTimeout(done, 1000));
+		})()`)
+	}
 	for range 8 {
 		w.act()
 	}
@@ -279,7 +286,7 @@ func (w *desk) act() {
 	case n < 17: // words, wherever the focus is
 		w.words([]string{"always a\n", "no, 1 is as a\n", "just keep it", "2 please"}[w.r.IntN(4)])
 	case n < 18:
-		w.p.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseWheel", "x": 200, "y": 400, "deltaX": 0, "deltaY": w.r.IntN(900) - 300})
+		w.p.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseWheel", "x": 200, "y": 400, "deltaX": 0, "deltaY": []int{w.r.IntN(900) - 300, 9000}[w.r.IntN(2)]})
 		w.pause(3000) // it glides
 	default:
 		w.pause(w.r.IntN(2500))
@@ -297,10 +304,13 @@ func (w *desk) touches() {
 	}
 	t := list[w.r.IntN(len(list))]
 	rare := slices.IndexFunc(list, func(t target) bool {
-		return slices.Contains([]string{"list", "all", "edited", "decline"}, t.Kind) || t.Kind == "field" && slices.Contains(t.Fields, "Skip")
+		return slices.Contains([]string{"edited", "edit", "decline"}, t.Kind) || t.Kind == "dots" && t.Plan != "" && !t.Edited || t.Kind == "field" && slices.Contains(t.Fields, "Skip")
 	})
-	if rare >= 0 && w.r.IntN(4) == 0 {
+	if rare >= 0 && w.r.IntN(3) == 0 {
 		t = list[rare]
+	}
+	if i := slices.IndexFunc(list, func(t target) bool { return t.Kind == "list" || t.Kind == "all" }); i >= 0 && w.r.IntN(2) == 0 {
+		t = list[i]
 	}
 	if w.r.IntN(3) == 0 {
 		w.world()
@@ -325,7 +335,7 @@ func (w *desk) touches() {
 		w.meant(*m)
 	}
 	switch t.Kind {
-	case "open", "field":
+	case "open", "edit", "field":
 		w.words([]string{"always use 1 ninja", "not a b"}[w.r.IntN(2)])
 	case "text":
 		w.words("a\n")

@@ -47,7 +47,7 @@
   });
   const field = (ask) => [...ask.querySelectorAll("input, select, textarea")].map((e) => e.matches("[role=switch]") ? (e.checked ? "Yes" : "No") : e.matches("[type=hidden]") ? "" : e.matches("select") ? e.value && e.selectedOptions[0].textContent :
     e.matches("[type=radio], [type=checkbox]") ? (e.checked ? e.closest("label").textContent.trim() : "") : e.value.trim()).filter(Boolean).join() || "Skip";
-  const kinds = { ".option label": "option", ".acts .reject": "open", ".acts [name=a0]": "button", ".acts [value=answer]": "submit", ".acts .decline": "decline", ".dismiss": "dismiss", ".note summary": "open", ".dots": "dots", ".edit summary": "open", ".edit button": "edited",
+  const kinds = { ".option label": "option", ".acts .reject": "open", ".acts [name=a0]": "button", ".acts [value=answer]": "submit", ".acts .decline": "decline", ".dismiss": "dismiss", ".note summary": "open", ".dots": "dots", ".edit summary": "edit", ".edit button": "edited",
     ".reason button": "reason", "textarea, .field": "field", ".undo": "undo", ".now": "now", ".unfold": "unfold", ".thing .l": "text" };
   // What is for several cards.
   const several = { "main .bulk": "list", "#bulk .allow": "all", "#bulk .acts :last-child": "none", ".many .undo": "undo all", ".many .now": "now" };

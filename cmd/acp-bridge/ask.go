@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -106,7 +107,11 @@ func (o *askOptions) run(ctx context.Context, s streams) error {
 // call is what is asked: the call in a file, or the question on the command line.
 func (o *askOptions) call(s streams) (dialect.Request, error) {
 	if len(o.words) == 0 {
-		return decodeFile(o.file, o.dialect, s)
+		req, err := decodeFile(o.file, o.dialect, s)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = misused("%w; a question needs its options: acp-bridge ask 'Deploy?' Yes No", err)
+		}
+		return req, err
 	}
 	data, err := json.Marshal(map[string]any{"question": o.words[0], "options": o.words[1:]})
 	if err != nil {

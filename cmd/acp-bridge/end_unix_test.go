@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -16,6 +18,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 )
@@ -114,5 +117,21 @@ func TestOpenQuestionOutlivesTheBridge(t *testing.T) {
 				editor.sees(t, "Which database?")
 			})
 		}
+	}
+}
+
+// A program that runs in our place gets the signals that are for it, and its exit code is ours.
+func TestInPlace(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		r, w := io.Pipe()
+		cmd := exec.Command("sh", "-c", `trap "exit 7" TERM HUP; trap "exit 8" INT; echo ready; while :; do sleep 0.01; done`)
+		ended := make(chan error, 1)
+		go func() { ended <- inPlace(cmd, streams{Out: w}, syscall.SIGTERM, syscall.SIGHUP) }()
+		_, err := r.Read(make([]byte, 16))
+		require.NoError(t, err)
+		for _, s := range []syscall.Signal{syscall.SIGINT, sig} { // the first one is not for it
+			require.NoError(t, syscall.Kill(os.Getpid(), s))
+		}
+		require.Equal(t, cli.Exit{Code: 7}, <-ended)
 	}
 }

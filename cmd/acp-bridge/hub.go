@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -134,14 +135,7 @@ func runHub(ctx context.Context, args []string, s streams) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
-	err = runForeground(cmd)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return cli.Exit{Code: exit.ExitCode()}
-	}
-	return err
+	return inPlace(exec.CommandContext(ctx, path, args...), s, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 }
 
 // findHub finds the program beside this one, or on the path.
@@ -163,25 +157,34 @@ func findHub() (string, error) {
 	return path, nil
 }
 
-// runForeground runs a program that gets the signals that we get.
-func runForeground(cmd *exec.Cmd) error {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+// inPlace runs a program in this one's place: its exit code is ours, and it is sent these
+// signals. Others do nothing here: a terminal sends them to both.
+func inPlace(cmd *exec.Cmd, s streams, sent ...os.Signal) error {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	ended := make(chan struct{})
+	defer close(ended)
 	go func() {
 		for {
 			select {
 			case sig := <-signals:
-				_ = cmd.Process.Signal(sig)
+				if slices.Contains(sent, sig) {
+					_ = cmd.Process.Signal(sig)
+				}
 			case <-ended:
 				return
 			}
 		}
 	}()
-	defer close(ended)
-	return cmd.Wait()
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return cli.Exit{Code: max(exitFailed, exit.ExitCode())}
+	}
+	return err
 }

@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"slices"
 	"syscall"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
@@ -85,7 +82,9 @@ func login(ctx context.Context, explicit string, console bool, s streams) error 
 	if !hasAuth(ctx, path) {
 		command = []string{"/login"}
 	}
-	return handOver(ctx, path, command, s)
+	cmd := exec.CommandContext(ctx, path, command...)
+	cmd.Env = proc.Environ(nil)
+	return inPlace(cmd, s, syscall.SIGTERM, syscall.SIGHUP)
 }
 
 // hasAuth reports whether Claude Code can log in without its own screen: old
@@ -95,26 +94,4 @@ func hasAuth(ctx context.Context, path string) bool {
 	defer cancel()
 	_, _, err := claude.LoggedIn(ctx, path, nil)
 	return !errors.Is(err, claude.ErrNoAuthCommand)
-}
-
-// handOver runs a program in this one's place: its exit code is ours, and Ctrl+C
-// is for it.
-func handOver(ctx context.Context, path string, args []string, s streams) error {
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt)
-	defer signal.Stop(interrupts)
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = proc.Environ(nil)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
-	err := cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		return cli.Exit{Code: max(exitFailed, exit.ExitCode())}
-	case err != nil:
-		return fmt.Errorf("Claude Code did not start: %w", err)
-	}
-	return nil
 }

@@ -23,6 +23,7 @@ func TestPlain(t *testing.T) {
 		"https://a.example/\nto: 1\nb␊: c":                         {Name: "WebFetch", Input: json.RawMessage(`{"url":"https://a.example/","to":1,"b\n":"c"}`)},
 		"tool of the MCP server s\nx: 1":                           {Name: "mcp__s__tool", Input: json.RawMessage(`{"x":1}`)},
 		`{"command":"ls","command":"rm -rf x"}`:                    {Input: json.RawMessage(`{"command":"ls","command":"rm -rf x"}`)},
+		`{"command":"ls","Command":"rm -rf x"}`:                    {Input: json.RawMessage(`{"command":"ls","Command":"rm -rf x"}`)},
 		"a +1 −1\n- x\n+ y\nreplace_all: true":                     {Input: json.RawMessage(`{"file_path":"a","edits":[{"old_string":"x","new_string":"y","replace_all":true}]}`)},
 		"bash -lc\n$ ls\nThe agent says\nLook around":              {Input: json.RawMessage(`{"command":["bash","-lc","ls"],"description":"Look around"}`)},
 		"$ echo 'a b'":                                             {Input: json.RawMessage(`{"command":["echo","a b"],"description":" \n"}`)},
@@ -54,6 +55,7 @@ func TestChange(t *testing.T) {
 		"far apart":               {"a\n1\n2\n3\n4\n5\n6\n7\nb\n", "c\n1\n2\n3\n4\n5\n6\n7\nd\n", "1-a|1+c|2 1|3 2|4 3|0@⋯ 1 line ⋯|6 5|7 6|8 7|9-b|9+d"},
 		"more than is looked for": {long, "b", "1-" + long + "|1+b"},
 		"blank lines":             {"a", "a\n\n\n\nb", "1 a|2+⋯ 3 blank lines ⋯|5+b"},
+		"blank ones come and go":  {"a\n\n\nb", "a\n \n \nb", "1 a|2-|3-|2+ |3+ |4 b"},
 	} {
 		var got []string
 		for _, l := range (display.Change{Path: "f", Old: &test.old, New: test.text}).Part("").Lines() {

@@ -92,6 +92,8 @@ func TestNothingIsKept(t *testing.T) {
 	require.True(t, a.Lost())
 	_, ok := a.Request()
 	require.False(t, ok)
+	_, ok = NewShapes().Ask(gjson.Parse(`{"toolCall":{"toolCallId":"t","title":"ls","content":[{"type":"content","content":{"type":"text","text":"rm","_meta":1}}]},"options":[{"optionId":"y","name":"Yes"}]}`)).Request()
+	require.False(t, ok, "nor is what cannot be read")
 	require.Zero(t, all.size)
 }
 

@@ -358,7 +358,7 @@ func (a *asking) update(n acp.SessionNotification, urgent bool) error {
 func (a *asking) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
 	return a.Converse(ctx, m.Text, m.Means, session.Parking{
 		Show: func(text string) (context.Context, func()) { return a.park(ctx, m.ToolCallID, text) },
-		Gone: func(remark string) { a.s.Text(MessageChunk, remark) },
+		Tell: func(remark string) { a.s.Text(MessageChunk, remark) },
 	})
 }
 

@@ -159,7 +159,7 @@ func (q *asking) AskInConversation(ctx context.Context, m adapter.Message) (stri
 			}
 			return view, q.hide
 		},
-		Gone: func(remark string) { q.p.say(q.in.id, remark) },
+		Tell: func(remark string) { q.p.say(q.in.id, remark) },
 	})
 }
 

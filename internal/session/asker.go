@@ -154,8 +154,8 @@ type Parking struct {
 	// Show parks it behind all that was said so far and returns the context of that
 	// showing, and what ends it; no context if it may not be shown.
 	Show func(text string) (view context.Context, hide func())
-	// Gone gets a remark for the user who need not answer any more.
-	Gone func(remark string)
+	// Tell gets a remark for the user.
+	Tell func(remark string)
 }
 
 // Converse asks in the conversation until the words of a prompt are an answer. Means is
@@ -173,13 +173,16 @@ func (a *Asker) Converse(ctx context.Context, question string, means func(string
 			hide()
 			answer, again := h.by(&hearing)
 			if again == "" {
+				if lost := h.words.Lost(answer); lost != "" {
+					p.Tell("\n\nYour answer is taken without " + lost + ", which cannot be passed on with it.\n\n")
+				}
 				return answer, nil
 			}
 			text = again + question
 		case <-view.Done():
 			if hide(); ctx.Err() != nil {
 				if remark := goneRemark(context.Cause(ctx)); remark != "" {
-					p.Gone(remark)
+					p.Tell(remark)
 				}
 				return "", Withdrawn(ctx)
 			}

@@ -28,12 +28,21 @@ type Words struct {
 	typed string // what the user wrote
 	all   string // the same, with the pictures and links that came along
 	texts []string
+	lost  string // what came along and cannot be told in words
 	// among are the messages of which one was typed, if it is not known which.
 	among []string
 }
 
 // String is the prompt for people. In doubt it is a guess.
 func (w Words) String() string { return w.all }
+
+// Lost is what came along with an answer that says nothing of it.
+func (w Words) Lost(answer string) string {
+	if answer == w.all {
+		return ""
+	}
+	return w.lost
+}
 
 // Read reads the next prompt.
 func (r *Reader) Read(content []acp.ContentBlock) Words {
@@ -52,7 +61,8 @@ func (r *Reader) Read(content []acp.ContentBlock) Words {
 		all, lost = attach(all, lost, c)
 	}
 	r.before, r.links = w.texts, nil
-	w.typed, w.all = strings.Join(w.texts, " "), whole(all, lost)
+	w.lost = strings.Join(lost, " and ")
+	w.typed, w.all = strings.Join(w.texts, " "), whole(all, w.lost)
 	return w
 }
 
@@ -66,7 +76,8 @@ func (r *Reader) readWrapped(content []acp.ContentBlock, messages []string) (w W
 	w.typed, w.among = newest(r.before, messages)
 	w.texts = []string{w.typed}
 	added := slices.DeleteFunc(slices.Clone(links), func(l string) bool { return slices.Contains(r.links, l) })
-	w.all = whole(append(w.texts, added...), lost)
+	w.lost = strings.Join(lost, " and ")
+	w.all = whole(append(w.texts, added...), w.lost)
 	r.before, r.links = messages, links
 	return w
 }
@@ -84,7 +95,7 @@ func attach(words, lost []string, c acp.ContentBlock) (_, _ []string) {
 
 // whole puts a space between words, however these end. What is lost is no answer
 // alone: the question is asked again.
-func whole(words, lost []string) string {
+func whole(words []string, lost string) string {
 	var kept []string
 	for _, w := range words {
 		if w = strings.TrimSpace(w); w != "" {
@@ -92,8 +103,8 @@ func whole(words, lost []string) string {
 		}
 	}
 	all := strings.Join(kept, " ")
-	if all != "" && len(lost) > 0 {
-		all += " (with " + strings.Join(lost, " and ") + " that cannot be passed on)"
+	if all != "" && lost != "" {
+		all += " (with " + lost + " that cannot be passed on)"
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -29,6 +30,8 @@ type asking struct {
 	s     *Session // nil for what is asked of no session
 	ref   desk.Ref // at the desk, once it is settled
 	again bool     // that of [desk.Item]
+	// call is the id of a call that is shown under another one.
+	call, shownAs string
 }
 
 // answer waits for a request's outcome and returns what tells the agent. The
@@ -93,19 +96,20 @@ func (a *asking) receipt(err error) {
 // the turn. Reply tells the agent, once, unless it withdraws the request, and returns
 // whether the agent has it; it must not end the turn, which waits for it.
 func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) {
-	s.askQuestion(id, apart, false, c, reply)
+	s.askQuestion(id, "", apart, c, reply)
 }
 
 // AskAgain is AskQuestion for a call with which the session's history ends: what was said to
-// it since its process ended counts.
-func (s *Session) AskAgain(id string, c convert.Call, reply func(convert.Outcome) (sent bool)) {
-	s.askQuestion(id, false, true, c, reply)
+// it since its process ended counts. The editor may show it as it was left, so it is shown
+// under another id.
+func (s *Session) AskAgain(id, shownAs string, c convert.Call, reply func(convert.Outcome) (sent bool)) {
+	s.askQuestion(id, shownAs, false, c, reply)
 }
 
-func (s *Session) askQuestion(id string, apart, again bool, c convert.Call, reply func(convert.Outcome) (sent bool)) {
+func (s *Session) askQuestion(id, shownAs string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) {
 	c.Session = s.id
 	s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asking) answer {
-		a.again = again
+		a.again, a.call, a.shownAs = shownAs != "", c.ID, shownAs
 		wait := a.asker().Post(a.Ctx, c)
 		return func() func() {
 			o, _ := wait()
@@ -307,11 +311,20 @@ func (a *asking) attend(ctx context.Context, ev session.Event) bool {
 // Attended waits until the editor shows what it is sent.
 func (a *asking) Attended(ctx context.Context) { a.attend(ctx, nil) }
 
+// tool is the id under which the editor knows a tool call.
+func (a *asking) tool(id string) string {
+	if rest, ok := strings.CutPrefix(id, a.call); ok && a.shownAs != "" {
+		return a.shownAs + rest
+	}
+	return id
+}
+
 func (a *asking) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	if err := a.show(ctx); err != nil {
 		return acp.RequestPermissionResponse{}, err
 	}
 	r.SessionId, r.Meta = acp.SessionId(a.Shown), a.marked(r.Meta)
+	r.ToolCall.ToolCallId = acp.ToolCallId(a.tool(string(r.ToolCall.ToolCallId)))
 	return a.front.connection().RequestPermission(ctx, r)
 }
 
@@ -320,7 +333,7 @@ func (a *asking) CreateElicitation(ctx context.Context, r any) (json.RawMessage,
 		return nil, err
 	}
 	if form, ok := r.(ask.FormRequest); ok {
-		form.SessionID, form.Meta = a.Shown, a.marked(form.Meta)
+		form.SessionID, form.ToolCallID, form.Meta = a.Shown, a.tool(form.ToolCallID), a.marked(form.Meta)
 		r = form
 	}
 	return a.front.connection().CreateElicitation(ctx, r)
@@ -347,6 +360,12 @@ func (a *asking) QueueUpdate(_ context.Context, n acp.SessionNotification) error
 
 func (a *asking) update(n acp.SessionNotification, urgent bool) error {
 	n.SessionId = acp.SessionId(a.Shown)
+	if t := n.Update.ToolCall; t != nil {
+		t.ToolCallId = acp.ToolCallId(a.tool(string(t.ToolCallId)))
+	}
+	if t := n.Update.ToolCallUpdate; t != nil {
+		t.ToolCallId = acp.ToolCallId(a.tool(string(t.ToolCallId)))
+	}
 	if m := n.Update.AgentMessageChunk; m != nil && m.MessageId == nil {
 		m.MessageId = acp.Ptr(life.UUID())
 	}
@@ -357,7 +376,7 @@ func (a *asking) update(n acp.SessionNotification, urgent bool) error {
 // AskInConversation waits for the words of the prompt behind the question.
 func (a *asking) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
 	return a.Converse(ctx, m.Text, m.Means, session.Parking{
-		Show: func(text string) (context.Context, func()) { return a.park(ctx, m.ToolCallID, text) },
+		Show: func(text string) (context.Context, func()) { return a.park(ctx, a.tool(m.ToolCallID), text) },
 		Tell: func(remark string) { a.s.Text(MessageChunk, remark) },
 	})
 }

@@ -32,6 +32,7 @@ type Settled interface {
 // reasking is what was open when the session ended, and is asked again.
 type reasking struct {
 	calls []convert.Call
+	shown string        // behind their ids, for an editor that shows them as they ended
 	began time.Time     // before the transcript was read
 	ended chan struct{} // closed when the agent is done with the answers
 	// reason and err say how, then.
@@ -42,7 +43,7 @@ type reasking struct {
 // unanswered finds the questions that a conversation ends with. One that the user
 // has dismissed is none of them.
 func (s *conversation) unanswered(ctx context.Context, path string) *reasking {
-	r := &reasking{began: time.Now(), ended: make(chan struct{}), reason: acp.StopReasonEndTurn}
+	r := &reasking{shown: "-" + life.UUID()[:8], began: time.Now(), ended: make(chan struct{}), reason: acp.StopReasonEndTurn}
 	t, err := transcript.Open(ctx, path)
 	if err != nil {
 		return r
@@ -70,7 +71,7 @@ func (r *reasking) meta() map[string]any {
 	if len(r.calls) == 0 {
 		return nil
 	}
-	return map[string]any{"acp-bridge": map[string]any{"waitingFor": r.calls[0].ID}}
+	return map[string]any{"acp-bridge": map[string]any{"waitingFor": r.calls[0].ID + r.shown}}
 }
 
 // reask asks what was open once more, from the first question, and gives the
@@ -105,7 +106,7 @@ func (s *conversation) reask(r *reasking) {
 			}
 			open = append(open, i)
 		}
-		s.askOpen(r.calls, open, a)
+		s.askOpen(r, open, a)
 		r.reason, r.err = s.conclude(r.calls, a)
 		a.said()
 	}()
@@ -122,7 +123,7 @@ type answers struct {
 // askOpen asks the calls that nobody has settled, and returns when they are. The last
 // of them is not over before said is called: what the agent does with the answers is of
 // the prompt that gave it.
-func (s *conversation) askOpen(calls []convert.Call, open []int, a *answers) {
+func (s *conversation) askOpen(r *reasking, open []int, a *answers) {
 	over, last := make(chan struct{}), make(chan string, 1)
 	a.said = sync.OnceFunc(func() { close(over) })
 	if len(open) == 0 {
@@ -132,8 +133,8 @@ func (s *conversation) askOpen(calls []convert.Call, open []int, a *answers) {
 	var left atomic.Int32
 	left.Store(int32(len(open)))
 	for _, i := range open {
-		id := "reask:" + calls[i].ID
-		s.out.AskAgain(id, calls[i], func(o convert.Outcome) bool {
+		id := "reask:" + r.calls[i].ID
+		s.out.AskAgain(id, r.calls[i].ID+r.shown, r.calls[i], func(o convert.Outcome) bool {
 			a.outcomes[i] = o
 			if left.Add(-1) == 0 {
 				last <- id

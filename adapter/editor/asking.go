@@ -99,9 +99,11 @@ func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(
 	s.askQuestion(id, "", apart, c, reply)
 }
 
+const ourClient = "acp-bridge-chat"
+
 // AskAgain is AskQuestion for a call with which the session's history ends: what was said to
 // it since its process ended counts. The editor may show it as it was left, so it is shown
-// under another id.
+// under another id. Our own client is not one of those, and has the call at its hub by its id.
 func (s *Session) AskAgain(id, shownAs string, c convert.Call, reply func(convert.Outcome) (sent bool)) {
 	s.askQuestion(id, shownAs, false, c, reply)
 }
@@ -109,7 +111,10 @@ func (s *Session) AskAgain(id, shownAs string, c convert.Call, reply func(conver
 func (s *Session) askQuestion(id, shownAs string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) {
 	c.Session = s.id
 	s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asking) answer {
-		a.again, a.call, a.shownAs = shownAs != "", c.ID, shownAs
+		a.again, a.call = shownAs != "", c.ID
+		if m := s.front.client.Load(); m == nil || m.ClientInfo == nil || m.ClientInfo.Name != ourClient {
+			a.shownAs = shownAs
+		}
 		wait := a.asker().Post(a.Ctx, c)
 		return func() func() {
 			o, _ := wait()

@@ -170,6 +170,13 @@ func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
 	require.NotEqual(t, note, now, "it is open no more")
 }
 
+// Our own client has a question at its hub by the id of its call: there it is the same.
+func TestAskedAgainInChat(t *testing.T) {
+	s := save(t, turns(steps{ct.Text("Noted.")}), promptLine, askLine)
+	e, _ := s.reopenAs("acp-bridge-chat", s.options(), acp.AgentMethodSessionLoad, `{}`)
+	require.Equal(t, "toolu_1", e.Asked("Which database?").Get("toolCall.toolCallId").Str)
+}
+
 // noted says when all that is noted was noted.
 func (s *saved) noted(at time.Time) {
 	notes, err := filepath.Glob(filepath.Join(s.home, "acp-bridge", "reask", "*"))

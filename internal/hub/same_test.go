@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -396,6 +397,13 @@ func TestAReplySentTwice(t *testing.T) {
 	repliesAgain(t, b, ask(t, b, "c", "q1", "Deploy?"))
 	ask(t, b, "c", "q2", "Run the tests?")
 	repliesAgain(t, b, ask(t, b, "c", "q2", "Drop the database?")) // nobody has ended the first
+	for i, by := range []string{"editor", ""} { // what no reply to the hub has ended may be answered without
+		id := fmt.Sprint("q", 3+i)
+		_, err = b.TakeBack(t.Context(), ask(t, b, "c", id, "Go?").Ref(), convert.Outcome{Status: convert.Withdrawn}, by)
+		require.NoError(t, err)
+		_, err = b.Answer(t.Context(), ref(ask(t, b, "c", id, "Go?")), says("Yes"), "phone")
+		require.NoError(t, err, by)
+	}
 }
 
 // repliesAgain sends replies to a question that may be to one before it.

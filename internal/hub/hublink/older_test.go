@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
@@ -23,10 +24,11 @@ import (
 func TestAnOlderHub(t *testing.T) {
 	t.Parallel()
 	h, d, log := newHubs(t), new(desk.Desk), new(logs)
-	h.between = func(w http.ResponseWriter, r *http.Request, _ gjson.Result) bool {
+	h.between = func(w http.ResponseWriter, r *http.Request, asked gjson.Result) bool {
 		if !strings.HasSuffix(r.URL.Path, "/ask") {
 			return false
 		}
+		assert.Equal(t, asked.Get("call.ID").Str == "again", asked.Get("prompts").Int() == 0, "without it an older hub may give an answer of before")
 		http.Error(w, `{"error":"about: unknown member"}`, http.StatusBadRequest)
 		return true
 	}
@@ -38,7 +40,8 @@ func TestAnOlderHub(t *testing.T) {
 		t.Cleanup(ticket.Leave)
 		require.NoError(t, ticket.Turn())
 	}
-	require.Eventually(t, func() bool { return log.count("older than this program has to be upgraded") == 2 }, patience, time.Millisecond)
+	asks(t, d, "again", true)
+	require.Eventually(t, func() bool { return log.count("older than this program has to be upgraded") == 3 }, patience, time.Millisecond)
 	open, _ := board.Waiting(10)
 	require.Empty(t, open)
 }

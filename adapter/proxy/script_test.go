@@ -83,7 +83,7 @@ var literals = map[string]string{
 	"grok": oneLine(grokAsks), "kimi": kimiAsks, "kimiform": kimiForm, "mayrun": mayRun, "mark": mark,
 	"allows": editorAllows, "large": strings.Repeat("x", about.MaxShapes),
 	"picked": `result.answers.Which database\?.0`, "sub": subAgentOf, "subasks": asksInS2("Delete which?"),
-	"forms": withForms, "bare": noForms,
+	"forms": withForms, "bare": noForms, "blind": blind,
 	"permission": "session/request_permission", "form": "elicitation/create", "seen": seen.Method,
 	"sqlite": selected("SQLite"), "dismissed": `{"outcome":{"outcome":"cancelled"}}`,
 }

@@ -144,8 +144,3 @@ func TestPermitThatTheAgentTookBack(t *testing.T) {
 	require.NoError(t, d.Answer(refOf(d.List()[0]), pick("Allow"), "phone"))
 	require.ErrorIs(t, <-receipts, errNotWanted)
 }
-
-// An agent that is a bridge says what it asks again: a hub may have its answer.
-func TestPermitAskedAgain(t *testing.T) {
-	require.True(t, withDesk(t, Options{}).asks(strings.Replace(mayRun, `"params":{`, `"params":{"_meta":{"acp-bridge-again":true},`, 1)).Again)
-}

@@ -226,7 +226,9 @@ func (s *played) play(a []string) {
 			s.asked[a[1]], a = refOf(e), a[2:]
 		}
 		text, err := json.Marshal(map[string]any{"permission": e.Kind == desk.Permission,
-			"text": e.Call.Questions[0].Text, "options": e.Call.Questions[0].Options, "input": e.Call.Input, "again": e.Again, "about": e.About, "told": e.About.Told(), "by": e.By, "status": e.Outcome.Status.String(), "answers": e.Outcome.Answers})
+			"text": e.Call.Questions[0].Text, "options": e.Call.Questions[0].Options, "input": e.Call.Input,
+			"again": e.Again, "about": e.About, "told": e.About.Told(),
+			"by": e.By, "status": e.Outcome.Status.String(), "answers": e.Outcome.Answers})
 		require.NoError(s, err)
 		s.checks(gjson.ParseBytes(text), a)
 	case "phone": // of what is asked, a label, nothing, or answers; and why it is not taken

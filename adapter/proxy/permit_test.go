@@ -3,7 +3,6 @@ package proxy
 import (
 	"fmt"
 	"io"
-	"strings"
 	"testing"
 	"time"
 

@@ -112,3 +112,14 @@ func TestOptionsThatLookAlike(t *testing.T) {
 		require.Equal(t, c.labels, labels)
 	}
 }
+
+// What is known at the moment is told, and is no part of what is permitted: the same call is
+// the same when more of the context is used.
+func TestWhatIsKnownIsNoPartOfThePermission(t *testing.T) {
+	tool := func(known string) Tool {
+		return ToolOf(acp.RequestPermissionRequest{ToolCall: acp.ToolCallUpdate{Content: []acp.ToolCallContent{Why("because"), Known(known)}}})
+	}
+	require.Equal(t, "41% of the context used", tool("41% of the context used").Known)
+	require.Equal(t, "because", tool("41% of the context used").Text)
+	require.Equal(t, tool("").Key(), tool("41% of the context used").Key())
+}

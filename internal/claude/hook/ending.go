@@ -182,7 +182,7 @@ func (e Event) given(h Held) []convert.Answer {
 	list, any := make([]convert.Answer, len(call.Questions)), false
 	said := gjson.GetBytes(e.Input, "answers").Map()
 	for i, q := range call.Questions {
-		list[i] = readAnswer(q, said[q.Text].String())
+		list[i] = ReadAnswer(q, said[q.Text].String())
 		any = any || !list[i].Empty()
 	}
 	if !any {
@@ -191,8 +191,9 @@ func (e Event) given(h Held) []convert.Answer {
 	return list
 }
 
-// readAnswer reads an answer as Claude Code writes it.
-func readAnswer(q convert.Question, text string) convert.Answer {
+// ReadAnswer takes a label for a pick, labels as a result writes them for several, and
+// anything else for the user's own words.
+func ReadAnswer(q convert.Question, text string) convert.Answer {
 	label := func(s string) bool {
 		return slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == s })
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 )
 
 // errBadRequest is a request that makes no sense.
@@ -119,7 +120,7 @@ func readAnswer(q convert.Question, data json.RawMessage) (convert.Answer, error
 	switch {
 	case string(data) == "null":
 	case json.Unmarshal(data, &text) == nil:
-		a = readText(q, text)
+		a = hook.ReadAnswer(q, text)
 	case json.Unmarshal(data, &list) == nil:
 		var words []string
 		for _, item := range list {
@@ -149,24 +150,6 @@ type exactAnswer struct {
 // would be thrown away.
 func (a *exactAnswer) read(data []byte) error {
 	return errors.Join(checkMembers(data, "selected text note"), json.Unmarshal(data, a))
-}
-
-// readText takes a label for a pick, labels as a result writes them for several,
-// and anything else for the user's own words.
-func readText(q convert.Question, text string) convert.Answer {
-	if strings.TrimSpace(text) == "" {
-		return convert.Answer{}
-	}
-	if hasLabel(q, text) {
-		return convert.Answer{Selected: []string{text}}
-	}
-	if q.MultiSelect {
-		parts := convert.Split(text)
-		if !slices.ContainsFunc(parts, func(p string) bool { return !hasLabel(q, p) }) {
-			return convert.Answer{Selected: parts}
-		}
-	}
-	return convert.Answer{Text: text}
 }
 
 func hasLabel(q convert.Question, s string) bool { return optionNamed(q, s) >= 0 }

@@ -397,7 +397,7 @@ func TestAReplySentTwice(t *testing.T) {
 	repliesAgain(t, b, ask(t, b, "c", "q1", "Deploy?"))
 	ask(t, b, "c", "q2", "Run the tests?")
 	repliesAgain(t, b, ask(t, b, "c", "q2", "Drop the database?")) // nobody has ended the first
-	for i, by := range []string{"editor", ""} { // what no reply to the hub has ended may be answered without
+	for i, by := range []string{"editor", ""} {                    // what no reply to the hub has ended may be answered without
 		id := fmt.Sprint("q", 3+i)
 		_, err = b.TakeBack(t.Context(), ask(t, b, "c", id, "Go?").Ref(), convert.Outcome{Status: convert.Withdrawn}, by)
 		require.NoError(t, err)

@@ -135,7 +135,9 @@ func (t *turns) after(n int) (list []turn, count int, more <-chan struct{}) {
 }
 
 // record is one of the conversation, by the device that tells of the turn: for who may know.
-func (n turn) record() *hub.Record { return &hub.Record{Group: n.Group, Conversation: n.Conversation, Device: n.device} }
+func (n turn) record() *hub.Record {
+	return &hub.Record{Group: n.Group, Conversation: n.Conversation, Device: n.device}
+}
 
 // Words are what the agent said last.
 func (n turn) Words() template.HTML { return look.Markdown(n.Text) }

@@ -30,12 +30,11 @@ var named sync.Map
 
 // ticketOf waits for whoever posts an item to say which ticket it is: a list may have it before.
 func ticketOf(name string) any {
-	for {
-		if n, found := named.Load(name); found {
-			return n
-		}
+	n, found := named.Load(name)
+	for ; !found; n, found = named.Load(name) {
 		runtime.Gosched()
 	}
+	return n
 }
 
 func question(session, id string) convert.Call {

@@ -79,7 +79,7 @@ func (c *calls) giveUp() {
 		if p.ctx.Err() != nil {
 			delete(c.pending, id)
 			if !c.peer.NoCancel.Load() {
-				c.to.post(cancelLine(p.ctx, id))
+				c.to.post(notificationLine(cancelMethod, conn.CancelParams(p.ctx, quote(id))))
 			}
 			p.answer <- reply{err: p.ended()}
 		}
@@ -88,10 +88,6 @@ func (c *calls) giveUp() {
 
 // ended is the error of a call whose context has.
 func (p *pending) ended() error { return fmt.Errorf("%s: %w", p.method, p.ctx.Err()) }
-
-func cancelLine(ctx context.Context, id string) []byte {
-	return notificationLine(cancelMethod, conn.CancelParams(ctx, quote(id)))
-}
 
 // send posts a request.
 func (c *calls) send(ctx context.Context, method string, params []byte) (answer chan reply, err error) {

@@ -45,7 +45,7 @@ func (p *proxy) perform(s *session, ev machine.Event, line []byte, e machine.Eff
 		return takeBack(line, s.prompts[e.Key].id), nil
 	case machine.Interrupt:
 		if _, told := ev.(machine.CancelCame); !told {
-			p.agent.post(notificationLine(acp.AgentMethodSessionCancel, sessionParams(s.id)))
+			p.agent.post(notificationLine(acp.AgentMethodSessionCancel, []byte(`{"sessionId":`+string(quote(s.id))+`}`)))
 		}
 		return nil, machine.InterruptDone{N: e.N}
 	case machine.StartGrace:

@@ -135,7 +135,3 @@ func (p *proxy) cancelRequest(line []byte, m *message) act {
 		return line
 	})
 }
-
-func sessionParams(id string) []byte {
-	return edit([]byte("{}"), func([]byte) []byte { return quote(id) }, "sessionId")
-}

@@ -129,7 +129,7 @@ func lookOf(call gjson.Result) look {
 			l.members[name] = strings.Clone(v.Raw)
 		}
 	}
-	if text := gjson.Parse(l.members["content"]).Get("#.content.text").Array(); len(text) == 1 && isObject(text[0].Str) {
+	if text := gjson.Parse(l.members["content"]).Get("#.content.text").Array(); len(text) == 1 && text[0].Str != "" && text[0].Str[0] == '{' && gjson.Valid(text[0].Str) {
 		l.written = text[0].Str
 	}
 	return l
@@ -150,11 +150,6 @@ func (l look) size() int {
 		n += len(v)
 	}
 	return n
-}
-
-// isObject reports whether a text is a JSON object and nothing else.
-func isObject(text string) bool {
-	return strings.HasPrefix(text, "{") && gjson.Valid(text)
 }
 
 // input is what the tool gets, as far as the agent says so.

@@ -196,7 +196,7 @@ func (s *Server) callOf(d Device, rec *hub.Record) string {
 func heldAs(rec *hub.Record, call string) hook.Held {
 	held := hook.Held{Call: call, Agent: rec.Hold.Agent, Document: rec.Document}
 	if !rec.Open() {
-		held.Reply, _ = hookReply(rec)
+		held.Reply, _ = replyTo(rec, rec.End.Result())
 	}
 	return held
 }
@@ -263,11 +263,7 @@ func (s *Server) hookEnd(ctx context.Context, d Device, rec *hub.Record, end hoo
 	}
 }
 
-// hookReply is what the hook of a settled question said.
-func hookReply(rec *hub.Record) (json.RawMessage, error) {
-	return replyTo(rec, rec.End.Result())
-}
-
+// replyTo is what the hook of a question says when that has settled so.
 func replyTo(rec *hub.Record, o convert.Outcome) (json.RawMessage, error) {
 	e, err := hook.Parse(rec.Document)
 	if err != nil {

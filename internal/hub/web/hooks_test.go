@@ -24,12 +24,13 @@ const hookSession = "0b5c7a3e-5a0f-4b1e-9d51-0c6a3a2f9f10"
 type hooked struct {
 	*site
 	token string
+	held  *hub.Record // what was held last
 }
 
 func newHooked(t testing.TB) *hooked {
 	s := newSite(t, hub.Options{})
 	token := s.device("claude", web.CanHook)
-	return &hooked{s, token}
+	return &hooked{site: s, token: token}
 }
 
 // says is what a hook sends; more are pairs.
@@ -63,7 +64,14 @@ func (s *hooked) hold(body string) (told chan string, hangUp func()) {
 	reader := s.board.Read(0)
 	reader.Next()
 	told, hangUp = s.send(body)
-	require.Eventually(s.t, func() bool { asked, _ := reader.Next(); return slices.ContainsFunc(asked, (*hub.Record).Open) }, patience, time.Millisecond)
+	require.Eventually(s.t, func() bool {
+		asked, _ := reader.Next()
+		i := slices.IndexFunc(asked, (*hub.Record).Open)
+		if i >= 0 {
+			s.held = asked[i]
+		}
+		return i >= 0
+	}, patience, time.Millisecond)
 	return told, hangUp
 }
 
@@ -88,13 +96,6 @@ func (s *hooked) send(body string) (told chan string, hangUp func()) {
 		told <- read(reply)
 	}()
 	return told, cancel
-}
-
-func (s *hooked) newest() *hub.Record {
-	s.t.Helper()
-	list, _ := s.board.Waiting(1)
-	require.NotEmpty(s.t, list)
-	return list[0]
 }
 
 func (s *hooked) becomes(r *hub.Record, ok func(*hub.Record) bool) *hub.Record {
@@ -187,7 +188,7 @@ func TestHookTakesBack(t *testing.T) {
 	t.Parallel()
 	s := newHooked(t)
 	told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput, "acp_bridge_held", "ONE"))
-	r := s.newest()
+	r := s.held
 	s.tell(string(hook.TakenBackIn(hookSession, "another")))
 	s.tell(string(hook.TakenBackIn(hookSession, "ONE")))
 	require.Equal(t, "{}\n", <-told)

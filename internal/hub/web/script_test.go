@@ -146,7 +146,7 @@ func (s *scripted) play(a []string) {
 		var h hookEvent
 		if a[0] == "holds" {
 			h.told, h.hangUp = s.hook().hold(hookSays(a[2:]))
-			h.r = s.hook().newest()
+			h.r = s.hook().held // it may be over already
 		} else {
 			h.told, h.hangUp = s.hook().send(hookSays(a[2:]))
 		}
@@ -184,7 +184,7 @@ type hookEvent struct {
 // hook is a Claude Code whose hooks talk to the hub, as the device claude.
 func (s *scripted) hook() *hooked {
 	if s.claude == nil {
-		s.claude = &hooked{s.site, strings.TrimPrefix(s.vars["claude"], "Bearer ")}
+		s.claude = &hooked{site: s.site, token: strings.TrimPrefix(s.vars["claude"], "Bearer ")}
 	}
 	return s.claude
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -109,12 +110,7 @@ func (h *person) awaits(session string, done <-chan struct{}) {
 
 // shows reports whether something is shown in a session and has no answer.
 func (h *person) shows(session string) bool {
-	for _, s := range h.waiting() {
-		if s.session == session {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.waiting(), func(s *showing) bool { return s.session == session })
 }
 
 // answers replies to a showing, also to one that is gone.
@@ -124,7 +120,8 @@ func (h *person) answers(s *showing) {
 	s.answered = true
 	h.mu.Unlock()
 	if !again {
-		h.p.editor.result(s.request, `{"outcome":{"outcome":"selected","optionId":"__other__","_meta":{"customText":"`+s.said+`"}}}`)
+		const other = `{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":"__other__","_meta":{"customText":"%s"}}}}`
+		fmt.Fprintf(h.p.editor.w, other+"\n", s.request.Get("id").Raw, s.said) // the proxy may have ended
 	}
 }
 

@@ -41,9 +41,8 @@ func chunk(text string) string {
 func TestUnknownIsAskedOnce(t *testing.T) {
 	for name, asks := range map[string]int{"x": 1, "zed": 2} {
 		t.Run(name, func(t *testing.T) {
-			p := startGuarding(t, Options{First: adapter.Conversation})
+			p, asked := startGuarding(t, Options{First: adapter.Conversation}), 0
 			p.initialize(`{},"clientInfo":{"name":"` + name + `","version":"1"}`)
-			asked := 0
 			for range 2 {
 				p.agent.send(oneLine(grokAsks))
 				p.editor.said()
@@ -57,6 +56,8 @@ func TestUnknownIsAskedOnce(t *testing.T) {
 						p.editor.send(`{"jsonrpc":"2.0","id":` + m.Get("id").Raw + `,"error":{"code":-32601,"message":"unknown"}}`)
 					}
 				}
+				p.editor.send(mark)
+				p.agent.until("x/sync") // what the editor said has been read
 			}
 			require.Equal(t, asks, asked)
 		})
@@ -69,14 +70,13 @@ func TestHeld(t *testing.T) {
 	t.Parallel()
 	p := parked(t)
 	big := strings.Repeat("x", 1<<20)
-	for i := range 7 {
-		p.agent.send(chunk(strconv.Itoa(i) + big))
-	}
 	other := strings.Replace(chunk("of another session"), `"s1"`, `"s2"`, 1)
-	p.agent.send(other)
-	require.Equal(t, other, p.editor.next().Raw, "what is held is held, and that session alone")
-	for i := range 5 {
-		p.agent.send(chunk(strconv.Itoa(7+i) + big))
+	for i := range 12 {
+		if i == 7 {
+			p.agent.send(other)
+			require.Equal(t, other, p.editor.next().Raw, "what is held is held, and that session alone")
+		}
+		p.agent.send(chunk(strconv.Itoa(i) + big))
 	}
 	p.agent.send(other)
 	for i := range 12 {

@@ -95,7 +95,7 @@ func TestRealMessage(t *testing.T) {
 func TestRealMessageCancelled(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(*editor, string){
-		"by a word":         func(e *editor, s string) { e.Prompt(s, "cancel").Ends(acp.StopReasonCancelled) },
+		"by a word":         func(e *editor, s string) { e.Prompt(s, "cancel").Ends(acp.StopReasonEndTurn) },
 		"by session/cancel": func(e *editor, s string) { e.Cancel(s) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -65,14 +65,14 @@ func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
 	}
 	input := inputOf(r)
 	for _, c := range r.ToolCall.Content {
-		if c.Content != nil && c.Content.Meta[whyMark] == true {
-			t.Text = c.Content.Content.Text.Text
-		}
-		if c.Content != nil && c.Content.Meta[knownMark] == true {
-			t.Known = c.Content.Content.Text.Text
-		}
-		if c.Diff != nil && !inside(input, *c.Diff) {
+		switch text := c.Content; {
+		case c.Diff != nil && !inside(input, *c.Diff):
 			t.Changes = append(t.Changes, display.Change{Path: c.Diff.Path, Old: c.Diff.OldText, New: c.Diff.NewText})
+		case text == nil || text.Content.Text == nil:
+		case text.Meta[whyMark] == true:
+			t.Text = text.Content.Text.Text
+		case text.Meta[knownMark] == true:
+			t.Known = text.Content.Text.Text
 		}
 	}
 	return t

@@ -114,12 +114,12 @@ func TestOptionsThatLookAlike(t *testing.T) {
 }
 
 // What is known at the moment is told, and is no part of what is permitted: the same call is
-// the same when more of the context is used.
+// the same when more of the context is used. Any agent may mark so, also what has no text.
 func TestWhatIsKnownIsNoPartOfThePermission(t *testing.T) {
-	tool := func(known string) Tool {
-		return ToolOf(acp.RequestPermissionRequest{ToolCall: acp.ToolCallUpdate{Content: []acp.ToolCallContent{Why("because"), Known(known)}}})
+	of := func(all ...acp.ToolCallContent) Tool {
+		return ToolOf(acp.RequestPermissionRequest{ToolCall: acp.ToolCallUpdate{Content: all}})
 	}
-	require.Equal(t, "41% of the context used", tool("41% of the context used").Known)
-	require.Equal(t, "because", tool("41% of the context used").Text)
-	require.Equal(t, tool("").Key(), tool("41% of the context used").Key())
+	known := of(Why("because"), Known("41% of the context used"))
+	require.Equal(t, []string{"41% of the context used", "because", of(Why("because")).Key()}, []string{known.Known, known.Text, known.Key()})
+	require.Empty(t, of(acp.ToolCallContent{Content: &acp.ToolCallContentContent{Meta: map[string]any{knownMark: true}}}))
 }

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"strings"
+
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
@@ -31,6 +33,9 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 			return act
 		}
 		p.passed.add(m.id)
+		if strings.HasPrefix(method, "fs/") || strings.HasPrefix(method, "terminal/") {
+			return nil // nobody needs to see it, and the agent waits
+		}
 		if method == acp.ClientMethodSessionRequestPermission {
 			p.awaitsPermission(line, m)
 			p.asksPermission(m)

@@ -50,17 +50,18 @@ func airTakes(capabilities acp.ClientCapabilities) map[string]bool {
 }
 
 // recommend puts the value that is recommended in the place of the first, which
-// leaves the choice to Claude Code.
-func recommend(o acp.SessionConfigOption, value string) {
+// leaves the choice to Claude Code, and reports whether it is one of the others.
+func recommend(o acp.SessionConfigOption, value string) bool {
 	list := (*o.Select.Options.Ungrouped)[1:]
 	if !slices.ContainsFunc(list, func(c acp.SessionConfigSelectOption) bool { return string(c.Value) == value }) {
-		return
+		return false
 	}
 	if o.Select.CurrentValue == (*o.Select.Options.Ungrouped)[0].Value {
 		o.Select.CurrentValue = acp.SessionConfigValueId(value)
 	}
 	o.Select.Options.Ungrouped = (*acp.SessionConfigSelectOptionsUngrouped)(&list)
 	o.Select.Meta = forAIR(nil, airRecommended, value)
+	return true
 }
 
 // recommendAll recommends the model that Claude Code's default is, and the level of effort
@@ -70,15 +71,8 @@ func recommendAll(options []acp.SessionConfigOption, c *choices, info *claude.In
 		switch {
 		case o.Select == nil:
 		case o.Select.Id == effortOption:
-			levels := c.currentModel(info).Efforts
-			usual := levels[0]
-			if slices.Contains(levels, "medium") {
-				usual = "medium"
-			}
-			if slices.Contains(levels, c.settings.Effort) {
-				usual = c.settings.Effort
-			}
-			recommend(o, usual)
+			lowest := string((*o.Select.Options.Ungrouped)[1].Value)
+			_ = recommend(o, c.settings.Effort) || recommend(o, "medium") || recommend(o, lowest)
 		case o.Select.Id == modelOption:
 			recommend(o, defaultModel(info.Models))
 		}

@@ -291,7 +291,7 @@ func (s *conversation) change(ctx context.Context, id, value string) error {
 			return err
 		}, func() {
 			if note(before); id == modeOption {
-				s.tellMode(acp.SessionModeId(before.mode))
+				s.tellMode(s.modes().CurrentModeId)
 			}
 			s.configChanged()
 		})

@@ -53,7 +53,7 @@ func TestRealEffort(t *testing.T) {
 	require.Equal(t, "max", option(e.sets(s, "effort", `"max"`), "effort").Get("currentValue").Str)
 	require.Equal(t, "max", say().Get("output_config.effort").Str)
 
-	require.Contains(t, e.refused(s, "effort", `"silly"`), "expected default or low, medium, high, xhigh, max")
+	require.Contains(t, e.refused(s, "effort", `"silly"`), "expected default, low, medium, high, xhigh, max")
 	require.Contains(t, e.refused(s, "effort", `3`), "expected one of its values, got 3")
 	require.Contains(t, e.refused(s, "colour", `"red"`), `unknown option "colour": expected mode, model, effort`)
 	require.Contains(t, e.refused(s, "model", `"clippy"`), `unknown model "clippy": expected default, opus`)

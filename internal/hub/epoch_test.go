@@ -12,27 +12,29 @@ import (
 // An answer of before goes to no new question. What an agent asks by itself is new: between
 // its process and the one that was killed there may have been others, whose users have
 // prompted, and of which the hub knows nothing. What its session's history ends with is asked
-// again under its own id.
+// again under its own id, and is the last of that; without an id nothing is.
 func TestAnOldAnswerIsNoneToANewQuestion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		id         string
 		again, old bool
-	}{{"ask:0", false, false}, {"ask:1", false, false}, {"toolu_1", true, false}, {"ask:0", true, true}, {"", true, false}} {
+	}{{"ask:0", false, false}, {"ask:1", false, false}, {"toolu_1", true, false}, {"ask:0", true, true}, {"", true, false}, {"ask:2", true, false}} {
 		b := open(t, t.TempDir(), hub.Options{})
+		for _, was := range [][2]string{{"/1", "Deploy to production?"}, {"ask:2/1", "Deploy to production?"}, {"ask:2/2", "Delete it?"}} {
+			answer(t, b, askBy(t, b, "killed", was[0], was[1]), "Yes", "phone")
+		}
 		left := answer(t, b, askBy(t, b, "killed", "ask:0", "Deploy to production?"), "Yes", "phone")
 		b.Expire(later())
 		a := asking("c", "new", "Deploy to production?")
 		a.Asker, a.Call.ID, a.Again = "resumed", c.id, c.again
+		if c.again && !c.old { // whoever looks what was left looks for a call
+			found, err := b.Left(t.Context(), a)
+			require.ErrorIs(t, err, hub.ErrNotFound, "nor is it found: %v", found)
+		}
 		now, err := b.Ask(t.Context(), a)
 		require.NoError(t, err)
 		require.Equal(t, c.old, !now.Open(), c)
 		require.Equal(t, c.old, left.Key() == now.Key(), c)
-		if !c.again || c.old { // whoever looks what was left looks for a call
-			continue
-		}
-		found, err := b.Left(t.Context(), a)
-		require.ErrorIs(t, err, hub.ErrNotFound, "nor is it found: %v", found)
 	}
 }
 
@@ -41,19 +43,13 @@ func TestAnOldAnswerIsNoneToANewQuestion(t *testing.T) {
 func TestTwoOfOneProcessWithTheAgentsSameID(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
-	ask := func(name, text string) *hub.Record {
-		a := asking("c", name, text)
-		a.Asker, a.Call.ID = "bridge", "ask:0"
-		r, err := b.Ask(t.Context(), a)
-		require.NoError(t, err)
-		return r
-	}
-	one, two := ask("n1", "Go?"), ask("n2", "Go?")
+	ask := func(name string) *hub.Record { return askBy(t, b, "bridge", "ask:0/"+name, "Go?") }
+	one, two := ask("n1"), ask("n2")
 	require.NotEqual(t, one.Key(), two.Key())
 	answer(t, b, one, "Yes", "phone")
 	answer(t, b, two, "No", "phone")
-	require.Equal(t, "Yes", ask("n1", "Go?").End.Answers[0].Selected[0])
-	require.Equal(t, "No", ask("n2", "Go?").End.Answers[0].Selected[0])
+	require.Equal(t, "Yes", ask("n1").End.Answers[0].Selected[0])
+	require.Equal(t, "No", ask("n2").End.Answers[0].Selected[0])
 }
 
 // A question that was taken over is the same to the people who saw it: what they saw
@@ -96,11 +92,7 @@ func TestWhatWasLeftInAnotherOrder(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	for _, text := range []string{"First?", "Second?"} {
-		a := asking("c", text, text)
-		a.Asker = "dead"
-		r, err := b.Ask(t.Context(), a)
-		require.NoError(t, err)
-		answer(t, b, r, "Yes", "phone")
+		answer(t, b, askBy(t, b, "dead", text, text), "Yes", "phone")
 	}
 	b.Expire(later())
 	for _, text := range []string{"Second?", "First?"} {

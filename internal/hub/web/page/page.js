@@ -57,9 +57,9 @@ async function unfold(card) {
   }
 }
 
-// What may be allowed together: a plan is more than one call, and an agent that is gone has
-// it some time.
-const allowing = (card) => card.querySelector(".acts .allow[name=a0]:enabled");
+// What may be allowed together: a plan is more than one call, an agent that is gone has it
+// some time, and of several yeses nobody has chosen one.
+const allowing = (card) => card.querySelector(".acts:not(:has(.other)) .allow[name=a0]:enabled");
 const may = (card) => card.isConnected && card.matches(".permission:not(.plan, .away, .over, [hidden])") && allowing(card) && !waits(card) && !isPending(card) && !typedIn(card);
 let counting = false;
 function countSeen() {

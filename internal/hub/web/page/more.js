@@ -1,4 +1,4 @@
-// Dialogs that few need: the page fetches them when they do.
+// What few need: the page fetches it when they do.
 const make = (name, text = "", more = {}) => Object.assign(document.createElement(name), { textContent: text, ...more });
 
 // Allows the cards that were seen, once each. A list names them first. What is sent is what
@@ -69,6 +69,23 @@ export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, 
     countSeen();
     bar.querySelector(".undo").focus();
   }
+}
+
+// Dismisses what is left of agents that are gone, once it was said how many that are.
+export async function dismissAll({ form, open, headers, say, sentence, refreshSoon }) {
+  const button = form.querySelector("button");
+  const shown = open().filter((c) => !c.hidden).map((c) => c.id + "-" + c.dataset.revision);
+  const list = form.elements.these.value.split(" ").filter((n) => shown.includes(n)), these = list.join(" ");
+  if (!list.length) return;
+  if (button.dataset.sure !== these) {
+    button.dataset.sure = these;
+    button.textContent = list.length === 1 ? "Dismiss it? Its agent is told when it comes back." : `Dismiss these ${list.length}? Their agents are told when they come back.`;
+    return;
+  }
+  const reply = await fetch("/dismiss", { method: "POST", body: new URLSearchParams({ these }), headers: headers({ Accept: "application/json" }) }).catch(() => null);
+  const said = await reply?.json().catch(() => ({})) ?? {};
+  say(reply?.ok ? said.dismissed + " dismissed." : sentence(said.error ?? "The hub did not accept it. Try again."));
+  refreshSoon();
 }
 
 // Adds a phone: a link for its camera, made when somebody asks for it. It works once.

@@ -74,11 +74,14 @@ function countSeen() {
   });
   counting = true;
 }
-// Dialogs that few need are fetched when they do.
+// What few need is fetched when they do.
+async function lazy(name, given) {
+  try { (await import("/more.js"))[name](given); } catch { say("It could not be loaded. Reload the page and try again."); }
+}
 function lazily(buttons, name, given) {
-  for (const b of document.querySelectorAll(buttons)) b.onclick = async () => {
+  for (const b of document.querySelectorAll(buttons)) b.onclick = () => {
     document.getElementById("menu").open = false;
-    try { (await import("/more.js"))[name](given); } catch { say("It could not be loaded. Reload the page and try again."); }
+    lazy(name, given);
   };
 }
 
@@ -274,7 +277,7 @@ function advance(next) {
 const typedIn = (card) => [...card.querySelectorAll(fields)].some((t) => t.value.trim() && t.value !== t.defaultValue);
 function submit(event) {
   if (event.target.matches("#filter, .pages")) { event.preventDefault(); want(event.target, event.submitter); return; }
-  if (event.target.matches(".dismiss-all")) { event.preventDefault(); dismissAll(event.target); return; }
+  if (event.target.matches(".dismiss-all")) { event.preventDefault(); lazy("dismissAll", { form: event.target, open, headers, say, sentence, refreshSoon }); return; }
   const form = event.target.closest("form.answer");
   if (!form) return;
   event.preventDefault();
@@ -425,22 +428,6 @@ let typing = 0;
 filter.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => want(filter), 250); });
 filterButton.onclick = () => openFilter(filter.hidden);
 filter.hidden = !filter.matches(".on");
-async function dismissAll(form) {
-  const button = form.querySelector("button");
-  const shown = open().filter((c) => !c.hidden).map((c) => c.id + "-" + c.dataset.revision);
-  const list = form.elements.these.value.split(" ").filter((n) => shown.includes(n)), these = list.join(" ");
-  if (!list.length) return;
-  if (button.dataset.sure !== these) {
-    button.dataset.sure = these;
-    button.textContent = list.length === 1 ? "Dismiss it? Its agent is told when it comes back." : `Dismiss these ${list.length}? Their agents are told when they come back.`;
-    return;
-  }
-  const reply = await fetch("/dismiss", { method: "POST", body: new URLSearchParams({ these }), headers: headers({ Accept: "application/json" }) }).catch(() => null);
-  const said = await reply?.json().catch(() => ({})) ?? {};
-  say(reply?.ok ? said.dismissed + " dismissed." : sentence(said.error ?? "The hub did not accept it. Try again."));
-  refreshSoon();
-}
-
 let busy = false, again = false, timer = 0;
 async function refresh() {
   if (busy) { again = true; return; }

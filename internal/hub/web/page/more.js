@@ -3,7 +3,7 @@ const make = (name, text = "", more = {}) => Object.assign(document.createElemen
 
 // Allows the cards that were seen, once each. A list names them first. What is sent is what
 // each card's own button sends: only for cards that are as they were when the list was shown.
-export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, topicOf, countSeen, settling }) {
+export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, topicOf, countSeen, bared, settling }) {
   const list = open().filter(may).map((card) => ({ card, as: card.dataset.revision }));
   if (!list.length || document.getElementById("bulk")) return;
   const d = make("dialog", "", { id: "bulk" }), yes = make("button", "", { type: "button", className: "allow" }), ul = make("ul");
@@ -18,6 +18,7 @@ export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, 
     li.append(label);
     ul.append(li);
   }
+  let since = performance.now(); // when the button came to its place
   const given = () => list.filter(({ box }) => box.checked);
   d.update = () => { // also called by the page, when a card has changed
     for (const l of list) {
@@ -25,11 +26,11 @@ export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, 
       l.box.checked = false;
       l.box.disabled = true;
       l.text.textContent = "no longer waiting as you saw it";
+      since = performance.now();
     }
     yes.textContent = "Allow " + given().length;
     yes.disabled = !given().length;
   };
-  const since = performance.now();
   yes.onclick = (event) => {
     if (event.detail > 1 || event.timeStamp - since < settling) return; // it was for what was there before
     d.update();
@@ -37,7 +38,7 @@ export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, 
     d.close();
     send(cards);
   };
-  d.onkeydown = ({ key }) => { if (/^\S$/.test(key) && document.activeElement === yes) list[0].box.focus(); }; // whoever types means no Enter
+  d.onkeydown = ({ key }) => { if (/^\S$/.test(key) && document.activeElement === yes) yes.blur(); }; // whoever types means no Enter
   d.onclose = () => d.remove();
   const acts = make("p", "", { className: "acts" });
   acts.append(yes, make("button", "Cancel", { type: "button", onclick: () => d.close() }));
@@ -55,7 +56,7 @@ export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, 
       left.delete(act);
       tell();
       countSeen();
-      if (!left.size) bar.remove();
+      if (!left.size) { bar.remove(); bared(); }
     };
     const each = (f) => () => { for (const { card } of [...left]) f(card); };
     bar.append(text, make("button", "Undo", { type: "button", className: "undo", onclick: each(stop) }), make("button", "Send", { type: "button", className: "now", onclick: each(release) }));

@@ -117,6 +117,9 @@ function moved(card) {
   card.classList.add("moved");
   setTimeout(() => card.classList.toggle("moved", performance.now() - placed.get(card) < settling), settling + 50);
 }
+// What was over the cards is gone: they are under the hand now.
+const bared = () => open().forEach(moved);
+document.addEventListener("close", bared, true); // dialogs
 // Notes which cards a change moves on the screen.
 function moving(change) {
   const before = new Map(open().filter((c) => !c.hidden).map((c) => [c, top(c)]));
@@ -377,7 +380,8 @@ function fill(lane, list) {
       here = card;
       if (follows(card)) came ??= card;
     } else {
-      here.querySelector(".where").replaceWith(card.querySelector(".where"));
+      const [was, now] = [here, card].map((c) => c.querySelector(".where"));
+      if (!was.isEqualNode(now)) { was.replaceWith(now); moved(here); } // its buttons have
       here.classList.toggle("away", card.matches(".away"));
       if (here.parentElement !== lane && !touched(here)) place.after(here);
     }
@@ -522,6 +526,7 @@ function point() {
   const left = list.filter((c) => unseen.has(c.id)), below = left.filter((c) => top(head(c)) > 99);
   const away = [...unseen].filter((id) => !find(id)); // on another page, or not what the filter wants
   pill.to = below[0] ?? left.at(-1) ?? away[0];
+  if (!pill.to && !pill.hidden) bared();
   pill.hidden = !pill.to;
   pill.textContent = below.length ? below.length + " new below ↓" : left.length ? left.length + " new above ↑" : away.length + " new, not in this list →";
 }
@@ -653,7 +658,7 @@ const { hold, release, halt } = acts({ say, send, rest });
 const { draw, choose, compact } = rows({ open, inUse, moved, moving, rearrange, rest });
 lazily("#phone-button", "phone", { headers });
 lazily("#keys-button", "sheet");
-lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, topicOf, countSeen, settling });
+lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, topicOf, countSeen, bared, settling });
 away(say);
 notifications({ say, rearrange });
 keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled, opens: choose });

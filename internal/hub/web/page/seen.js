@@ -17,11 +17,12 @@ const watcher = new IntersectionObserver((list) => {
   }
 }, { rootMargin: "-96px 0px 0px 0px" }); // with the line above it below the bar
 
-function note(end) {
+function note(end, hidden) {
   const card = end.closest(".card");
   if (!card?.isConnected) return;
-  if (document.hidden || document.querySelector("dialog[open]") || !end.checkVisibility?.({ visibilityProperty: true })) {
-    timers.set(end, setTimeout(() => note(end), long));
+  const hides = document.hidden || document.querySelector("dialog[open]") || !end.checkVisibility?.({ visibilityProperty: true });
+  if (hides || hidden) { // it was not there for so long yet
+    timers.set(end, setTimeout(() => note(end, hides), long));
     return;
   }
   watcher.unobserve(end);

@@ -164,3 +164,37 @@ func TestWhatADialogCoveredIsSeenLater(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, least, 145.0)
 }
+
+// The line that leads to what is new goes when that has ended: who wanted to press it does
+// not press what was below.
+func TestWhatTheLineOfNewsCoveredIsNotPressed(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
+	p, list := s.commands(b, 4)
+	late := s.permit("c1", "Bash", "execute", "", map[string]any{"command": "echo late"}, func(a *hub.Asking) { a.Call.ID += "late" })
+	p.until(`!document.getElementById("unseen").hidden`)
+	x, y := p.under(0, "#unseen")
+	p.waits(1000)
+	_, err := s.board.Cancel(t.Context(), late.Ref(), "phone")
+	require.NoError(t, err)
+	p.eval(`new Promise((done) => { const look = () => document.getElementById("unseen").hidden ? done() : setTimeout(look, 1); look(); })`)
+	p.presses(x, y, 1)
+	p.waits(800)
+	s.open(list...)
+	require.Contains(t, p.eval(`news.textContent`), "The page has just moved.")
+}
+
+// A double click on what dismisses all that is left only asks.
+func TestADoubleClickDismissesNothing(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: 50 * time.Millisecond})
+	r := s.ask("c1", db)
+	p := s.visit(b, 390, false)
+	p.until(`document.querySelector(".dismiss-all button")?.textContent === "Dismiss it"`)
+	p.waits(600)
+	x, y := p.middle(".dismiss-all button")
+	p.presses(x, y, 2)
+	p.until(`document.querySelector(".dismiss-all button").textContent.startsWith("Dismiss it?")`)
+	p.waits(800)
+	s.open(r)
+}

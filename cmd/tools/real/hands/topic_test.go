@@ -72,6 +72,7 @@ func TestNobodyDismissesNothing(t *testing.T) {
 	p.until(`document.querySelector(".dismiss-all button")?.textContent === "Dismiss it"`)
 	p.click(".dismiss-all button")
 	p.until(`document.querySelector(".dismiss-all button").textContent === "Dismiss it? Its agent is told when it comes back."`)
+	p.waits(600) // it is read first
 	p.click(".dismiss-all button")
 	p.until(`!document.querySelector(".card:not(.over)") && !document.querySelector(".dismiss-all")?.getClientRects().length`)
 }

@@ -280,7 +280,7 @@ function advance(next) {
 const typedIn = (card) => [...card.querySelectorAll(fields)].some((t) => t.value.trim() && t.value !== t.defaultValue);
 function submit(event) {
   if (event.target.matches("#filter, .pages")) { event.preventDefault(); want(event.target, event.submitter); return; }
-  if (event.target.matches(".dismiss-all")) { event.preventDefault(); lazy("dismissAll", { form: event.target, open, headers, say, sentence, refreshSoon }); return; }
+  if (event.target.matches(".dismiss-all")) { event.preventDefault(); lazy("dismissAll", { form: event.target, open, headers, say, sentence, refreshSoon, settling }); return; }
   const form = event.target.closest("form.answer");
   if (!form) return;
   event.preventDefault();

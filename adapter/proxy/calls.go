@@ -140,10 +140,10 @@ func (c *calls) settle(m *message) bool {
 	switch {
 	case p == nil:
 	case p.heard != nil:
-		p.heard(m.err != nil)
+		p.heard(given(m.err))
 	case p.ctx.Err() != nil:
 		p.answer <- reply{err: p.ended()}
-	case m.err != nil && string(m.err) != "null":
+	case given(m.err):
 		p.answer <- reply{err: peerError(m.err)}
 	case m.result != nil:
 		p.answer <- reply{result: json.RawMessage(append([]byte(nil), m.result...))}

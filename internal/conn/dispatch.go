@@ -203,10 +203,10 @@ func (c *Conn) handleResponse(m message) {
 	case p == nil:
 		c.log.Debug("answer to no pending call ignored", "id", clip(m.id.Raw))
 	case p.heard != nil:
-		p.heard(m.err.Exists())
+		p.heard(given(m.err))
 	case p.ctx.Err() != nil:
 		p.done <- reply{err: cancelledError(p.ctx, p.method)}
-	case m.err.Exists() && m.err.Type != gjson.Null:
+	case given(m.err):
 		p.done <- reply{err: peerError(m.err)}
 	case !m.result.Exists():
 		p.done <- reply{result: json.RawMessage("null")}

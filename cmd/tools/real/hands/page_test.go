@@ -158,6 +158,9 @@ func TestPageKeepsWhatWasTyped(t *testing.T) {
 	p.words("half a tho")
 	p.reload()
 	p.until(`document.querySelector("textarea[name=t1]")?.value === "half a tho" && document.querySelector("input[name=a0]").checked`)
+	// What was picked is looked at again: its preview may be under the bar now.
+	p.eval(`document.querySelector(".preview").scrollIntoView({ block: "center" })`)
+	time.Sleep(500 * time.Millisecond)
 	// A question that comes meanwhile takes nothing away.
 	s.ask("c2", free)
 	p.until(`document.querySelectorAll(".card").length === 2`)

@@ -152,7 +152,7 @@ func (q *asked) known() bool {
 func (c *crowd) ask(a *agent, q *asked, dies func() bool) {
 	call := convert.Call{Session: q.conversation(), ID: q.id, Questions: []convert.Question{
 		{Text: "Go on?", Header: "Go", Options: []convert.Option{{Label: q.label("Yes")}, {Label: q.label("No")}}}}}
-	ticket := a.desk.Post(context.Background(), desk.Item{Kind: desk.Question, Call: call})
+	ticket := a.desk.Post(context.Background(), desk.Item{Kind: desk.Question, Again: true, Call: call})
 	q.name.CompareAndSwap(nil, ticket.Item().Name) // whoever takes it over has it under this one
 	for dies != nil {
 		select {

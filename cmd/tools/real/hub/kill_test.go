@@ -113,7 +113,7 @@ func playAsker() {
 	d := new(desk.Desk)
 	hublink.Start(d, hublink.Options{URL: hubs[0], Others: hubs[1:], Token: func() (string, error) { return os.Getenv("ACP_BRIDGE_HUB_TOKEN"), nil }})
 	id := os.Getenv(asAsker)
-	ticket := d.Post(context.Background(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "c" + id, ID: id, Questions: []convert.Question{
+	ticket := d.Post(context.Background(), desk.Item{Kind: desk.Question, Again: true, Call: convert.Call{Session: "c" + id, ID: id, Questions: []convert.Question{
 		{Text: "Go on?", Header: "Go", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}})
 	<-ticket.Context().Done()
 	o, _ := ticket.Settle(convert.Outcome{}, "")

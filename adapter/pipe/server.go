@@ -112,7 +112,8 @@ func (c *session) ask(ctx context.Context, req request) {
 func (c *session) finish(ctx context.Context, req request, asking adapter.Asking) {
 	o, err := asking.Wait()
 	if o, _ = adapter.Settle(req.Call, o, err); endedWith(ctx, asking, o) {
-		_ = c.respond(req, dialect.Encode(req.Request, failed("withdrawn: "+adapter.Words(context.Cause(ctx)))).Body)
+		o = convert.Outcome{Status: convert.Failed, Reason: "withdrawn: " + adapter.Words(context.Cause(ctx))}
+		_ = c.respond(req, dialect.Encode(req.Request, dialect.Reply{Outcome: o}).Body)
 		return
 	}
 	reply := dialect.Reply{Outcome: o, AnsweredAt: time.Now(), Mode: "rpc"}
@@ -137,10 +138,6 @@ func endedWith(ctx context.Context, asking adapter.Asking, o convert.Outcome) bo
 		return false
 	}
 	return ctx.Err() != nil && !o.Status.ByPerson() && o.Status != convert.Disconnected
-}
-
-func failed(reason string) dialect.Reply {
-	return dialect.Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: reason}}
 }
 
 // step has the output, and what is open, for one function at a time.

@@ -229,11 +229,11 @@ func (o *hookOptions) addPlugin(ctx context.Context) error {
 		return err
 	}
 	about := "Answer what Claude Code asks in a terminal from a browser or a phone, too, through an acp-bridge hub."
-	version := version()
+	number := cmp.Or(regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`).FindString(version()), "0.0.1")
 	for name, v := range map[string]any{
 		".claude-plugin/marketplace.json": map[string]any{"name": pluginName, "owner": map[string]string{"name": pluginName}, "metadata": map[string]string{"description": about},
 			"plugins": []map[string]string{{"name": pluginName, "source": "./plugin", "description": about}}},
-		"plugin/.claude-plugin/plugin.json": map[string]any{"name": pluginName, "version": pluginVersion(version), "description": about},
+		"plugin/.claude-plugin/plugin.json": map[string]any{"name": pluginName, "version": number, "description": about},
 		"plugin/hooks/hooks.json":           map[string]any{"description": about, "hooks": o.hooks()},
 	} {
 		data, err := json.MarshalIndent(v, "", "  ")
@@ -248,10 +248,6 @@ func (o *hookOptions) addPlugin(ctx context.Context) error {
 		return err
 	}
 	return runClaude(ctx, path, "plugin", "install", pluginID)
-}
-
-func pluginVersion(v string) string {
-	return cmp.Or(regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`).FindString(v), "0.0.1")
 }
 
 // runClaude runs a command of Claude Code that changes its settings.

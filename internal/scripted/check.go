@@ -26,7 +26,7 @@ func ServeCheck(ctx context.Context, r io.Reader, w io.Writer, o CheckOptions) e
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	wire := newWire(o.Now)
+	wire := &wire{now: o.Now, notes: notes{open: map[string]request{}}}
 	agent := &Agent{
 		Word: "check", Name: "check-client", Version: o.Version, Prompt: "go on", Met: wire.met,
 		New: func(out *editor.Session, _ string) Turn {

@@ -50,10 +50,6 @@ type request struct {
 	schema  gjson.Result
 }
 
-func newWire(now func() time.Time) *wire {
-	return &wire{now: now, notes: notes{open: map[string]request{}}}
-}
-
 // met notes what the client says of itself.
 func (w *wire) met(r acp.InitializeRequest) { w.note(func(n *notes) { n.client = r }) }
 

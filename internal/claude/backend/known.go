@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
 )
 
 // Beside a permission stands what is known at the moment: how full the context is, what
@@ -49,7 +51,10 @@ func (p *pump) line(request string, wants bool, ask func(known string)) {
 	}
 	knows := maps.Clone(p.knows)
 	go func() {
-		told := p.told(knows)
+		told, lives := p.told(knows)
+		if !lives {
+			return // what is in line ends with the process
+		}
 		p.asReader(func() {
 			maps.DeleteFunc(p.knows, func(what string, _ object) bool { return !told[what].Exists() })
 			p.askAll(p.s.known(told))
@@ -67,27 +72,29 @@ func (p *pump) askAll(known string) {
 	}
 }
 
-// told is what the CLI says in time.
-func (p *pump) told(knows map[string]object) map[string]gjson.Result {
+// told is what the CLI says in time, if it lives.
+func (p *pump) told(knows map[string]object) (told map[string]gjson.Result, lives bool) {
 	ctx, cancel := context.WithTimeout(p.s.ctx, knownTime)
 	defer cancel()
 	type reply struct {
 		what string
 		gjson.Result
+		err error
 	}
 	replies := make(chan reply)
 	for what, fields := range knows {
 		go func() {
-			raw, _ := p.proc.Control(ctx, what, fields) // nil is no answer
-			replies <- reply{what, gjson.ParseBytes(raw)}
+			raw, err := p.proc.Control(ctx, what, fields) // nil is no answer
+			replies <- reply{what, gjson.ParseBytes(raw), err}
 		}()
 	}
-	told := map[string]gjson.Result{}
+	told, lives = map[string]gjson.Result{}, true
 	for range knows {
 		r := <-replies
 		told[r.what] = r.Result
+		lives = lives && !errors.Is(r.err, claude.ErrExited)
 	}
-	return told
+	return told, lives
 }
 
 // known is what is known, in a line; empty if the CLI tells nothing.

@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
@@ -281,7 +282,7 @@ func newPrintRun(agent []string, prompt, dir string) printRun {
 func (r printRun) state() string { return filepath.Join("chat", string(r)) }
 
 func (r printRun) session() (id string) {
-	_ = readState(r.state(), &id) // without it the command begins anew
+	_ = hublink.ReadState(r.state(), &id) // without it the command begins anew
 	return id
 }
 
@@ -289,7 +290,7 @@ func (r printRun) keep(session string) error {
 	if session == "" {
 		return errors.New("the agent has named none")
 	}
-	return writeState(r.state(), session)
+	return hublink.WriteState(r.state(), session)
 }
 
-func (r printRun) forget() { _ = removeState(r.state()) }
+func (r printRun) forget() { _ = hublink.RemoveState(r.state()) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -55,51 +54,10 @@ type hookState struct {
 	Settings string `json:"settings,omitempty"`
 }
 
-// stateFile is a file, or a folder, of what acp-bridge keeps.
-func stateFile(name string) (string, error) {
-	dir, err := hublink.DataDir()
-	return filepath.Join(filepath.Dir(dir), name), err
-}
-
-// readState reads what writeState keeps in the file of that name.
-func readState(name string, v any) error {
-	file, err := stateFile(name)
-	if err != nil {
-		return err
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, v)
-}
-
-// writeState keeps something for this user alone.
-func writeState(name string, v any) error {
-	file, err := stateFile(name)
-	if err != nil {
-		return err
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return writePrivate(file, data)
-}
-
-// removeState ends that.
-func removeState(name string) error {
-	file, err := stateFile(name)
-	if err != nil {
-		return err // the name is not that of our file
-	}
-	return os.Remove(file)
-}
-
 const hookStateName = "hook.json"
 
 func readHookState() (s hookState, err error) {
-	err = readState(hookStateName, &s)
+	err = hublink.ReadState(hookStateName, &s)
 	return s, err
 }
 
@@ -165,7 +123,7 @@ const (
 
 // tell talks to the hub, unless it is left alone.
 func (s silence) tell(talk func() error) {
-	file, err := stateFile(string(s))
+	file, err := hublink.StateFile(string(s))
 	if err != nil {
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
@@ -89,7 +90,7 @@ func TestHookAtAHubThatHangs(t *testing.T) {
 	url, calls := hanging(t)
 	require.NoError(t, hookState{Hub: url, Token: "x"}.write())
 	const note = `{"hook_event_name":"PostToolUse","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_use_id":"toolu_1"}`
-	file, err := stateFile(string(hookSilence))
+	file, err := hublink.StateFile(string(hookSilence))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600)) // it did not answer before
 	for range 3 {
@@ -110,7 +111,7 @@ func TestBeforeAtAHubThatHangs(t *testing.T) {
 	hookHome(t)
 	url, calls := hanging(t)
 	require.NoError(t, watchState{hookState: hookState{Hub: url, Token: "x"}}.write())
-	file, err := stateFile("watch.silent")
+	file, err := hublink.StateFile("watch.silent")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600)) // it did not answer before
 	copilot, _ := findHookAgent("copilot")
@@ -129,7 +130,7 @@ func TestHookAtAHubThatIsBack(t *testing.T) {
 	server := httptest.NewServer(watchtest.Proves("x", func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	require.NoError(t, hookState{Hub: server.URL, Token: "x"}.write())
-	file, err := stateFile(string(hookSilence))
+	file, err := hublink.StateFile(string(hookSilence))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600))
 	require.Empty(t, hooked(t, `{"hook_event_name":"Stop","session_id":"0b5c7a3e-5a0f"}`))

@@ -101,11 +101,11 @@ type watchState struct {
 const watchStateName = "watch.json"
 
 func readWatchState() (s watchState, err error) {
-	err = readState(watchStateName, &s)
+	err = hublink.ReadState(watchStateName, &s)
 	return s, err
 }
 
-func (st watchState) write() error { return writeState(watchStateName, st) }
+func (st watchState) write() error { return hublink.WriteState(watchStateName, st) }
 
 // options are those of a link to that hub.
 func (st watchState) options() (hublink.Options, error) {
@@ -232,7 +232,7 @@ func (o *hookOptions) forgetWatch(ctx context.Context, state watchState, s strea
 	if err := o.forgetDevice(ctx, state.hookState); err != nil {
 		fmt.Fprintf(s.Err, "The device %s is still known at the hub: %s\n", clean.Line(state.Device), cli.OneLine(err))
 	}
-	return removeState(watchStateName)
+	return hublink.RemoveState(watchStateName)
 }
 
 // forgetDevice removes the device that was made for hooks.
@@ -320,7 +320,7 @@ func askBehind(ctx context.Context, name string, event []byte, out io.Writer) er
 	}
 	cmd := exec.Command(self, "hook", name)
 	cmd.Env = append(proc.Environ(nil), behindEnv+"=1")
-	ownSession(cmd)
+	proc.OwnSession(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err

@@ -168,32 +168,7 @@ func deviceOf(what string) string {
 	return clean.Truncate(what+"-"+regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(machine, "-"), 60)
 }
 
-func (st hookState) write() error { return writeState(hookStateName, st) }
-
-// writePrivate writes a file whole or not at all, for its owner alone. A link is
-// followed: people keep their settings elsewhere.
-func writePrivate(name string, data []byte) error {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	mode := os.FileMode(0o600)
-	if info, err := os.Stat(name); err == nil {
-		mode = info.Mode().Perm()
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".acp-bridge-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	return err
-}
+func (st hookState) write() error { return hublink.WriteState(hookStateName, st) }
 
 // readThere reads a file of settings; nil is one that is not there.
 func readThere(name string) ([]byte, error) {
@@ -224,7 +199,7 @@ func (o *hookOptions) addPlugin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := stateFile("claude-plugin")
+	dir, err := hublink.StateFile("claude-plugin")
 	if err != nil {
 		return err
 	}
@@ -238,7 +213,7 @@ func (o *hookOptions) addPlugin(ctx context.Context) error {
 	} {
 		data, err := json.MarshalIndent(v, "", "  ")
 		if err == nil {
-			err = writePrivate(filepath.Join(dir, filepath.FromSlash(name)), append(data, '\n'))
+			err = proc.WritePrivate(filepath.Join(dir, filepath.FromSlash(name)), append(data, '\n'))
 		}
 		if err != nil {
 			return err
@@ -277,7 +252,7 @@ func (o *hookOptions) remove(ctx context.Context, s streams) error {
 		return err
 	}
 	err = o.forgetDevice(ctx, state)
-	if err := removeState(hookStateName); err != nil {
+	if err := hublink.RemoveState(hookStateName); err != nil {
 		return err
 	}
 	if err != nil {
@@ -292,7 +267,7 @@ func (o *hookOptions) takeOut(ctx context.Context, state hookState) error {
 	if state.Settings != "" {
 		return o.inClaude(state.Settings).take()
 	}
-	dir, err := stateFile("claude-plugin")
+	dir, err := hublink.StateFile("claude-plugin")
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // hookPart is what is installed for an agent: a file, or a part of one that is the user's.
@@ -56,7 +57,7 @@ func (p hookPart) put(program string) (do func() error, where string, err error)
 		if err != nil {
 			return err
 		}
-		return writePrivate(name, data)
+		return proc.WritePrivate(name, data)
 	}, where, err
 }
 
@@ -69,7 +70,7 @@ func (p hookPart) take() error {
 	case data == nil:
 		return os.Remove(name)
 	}
-	return writePrivate(name, data)
+	return proc.WritePrivate(name, data)
 }
 
 // look says where it is, or why it does not work.

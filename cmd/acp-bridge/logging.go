@@ -14,6 +14,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/redact"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // logOptions say what is logged and where.
@@ -87,7 +88,7 @@ func openPrivate(name string) (*os.File, error) {
 	if info, err := os.Stat(name); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 		return nil, fmt.Errorf("%s is a pipe, expected a file", name)
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND|openNoWait, 0o600)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND|proc.NoWait, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ type upState struct {
 const upStateName = "up.json"
 
 func readUpState() (st upState, err error) {
-	if err = readState(upStateName, &st); errors.Is(err, os.ErrNotExist) {
+	if err = hublink.ReadState(upStateName, &st); errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
 	return st, err
@@ -77,7 +77,7 @@ func (st *upState) up(ctx context.Context, s streams) error {
 	} else if !h.lan {
 		st.LAN = h.switchable
 	}
-	if err := writeState(upStateName, st); err != nil {
+	if err := hublink.WriteState(upStateName, st); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Out, "The hub runs at %s\n", h.address)
@@ -120,7 +120,7 @@ func (st *upState) hook(ctx context.Context, h *localHub, s streams) error {
 			return err
 		}
 		if st.Hook = st.Hook || none != nil; st.Hook {
-			if err := writeState(upStateName, st); err != nil {
+			if err := hublink.WriteState(upStateName, st); err != nil {
 				return err
 			}
 		}
@@ -156,7 +156,7 @@ func (st *upState) down(ctx context.Context, s streams) error {
 	default:
 		fmt.Fprintf(s.Out, "The hub at %s was started otherwise, and goes on.\n", h.address)
 	}
-	return removeState(upStateName)
+	return hublink.RemoveState(upStateName)
 }
 
 // localHub is the hub of this user that runs on this machine.
@@ -192,7 +192,7 @@ const startTime = time.Minute
 
 // startHub starts a hub that outlives this process and its terminal.
 func startHub(ctx context.Context, program string) (pid int, err error) {
-	name, err := stateFile("hub.log")
+	name, err := hublink.StateFile("hub.log")
 	if err != nil {
 		return 0, err
 	}
@@ -212,7 +212,7 @@ func startHub(ctx context.Context, program string) (pid int, err error) {
 }
 
 func startHubAt(ctx context.Context, program, at, logName string) (pid int, err error) {
-	if err := writePrivate(logName, nil); err != nil {
+	if err := proc.WritePrivate(logName, nil); err != nil {
 		return 0, err
 	}
 	log, err := os.OpenFile(logName, os.O_APPEND|os.O_WRONLY, 0o600)
@@ -224,7 +224,7 @@ func startHubAt(ctx context.Context, program, at, logName string) (pid int, err 
 	cmd.Env = proc.Environ(nil)
 	cmd.Dir = filepath.Dir(logName) // no folder of anybody's is kept in use
 	cmd.Stdout, cmd.Stderr = log, log
-	ownSession(cmd)
+	proc.OwnSession(cmd)
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}

@@ -134,7 +134,7 @@ func startWatcher() *watcher {
 	cmd := exec.Command("/bin/sh", "-c", watchScript, "acp-bridge-watch", markVariable, strconv.Itoa(watchGrace))
 	cmd.Dir, cmd.Stdin = "/", r
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":/usr/bin:/bin"} // without a mark
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	OwnSession(cmd)
 	if cmd.Start() != nil {
 		_ = w.Close()
 		return nil
@@ -181,3 +181,9 @@ func (w *watcher) stop() {
 		_ = w.pipe.Close()
 	}
 }
+
+// NoWait keeps a pipe in a file's place from holding up whoever opens it.
+const NoWait = syscall.O_NONBLOCK
+
+// OwnSession keeps signals for this process, its group and its terminal from a child.
+func OwnSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -68,3 +68,9 @@ func exitSignal(*os.ProcessState) string { return "" }
 // awaitExit returns when the process has ended. Here it reaps it too: a later
 // Wait returns at once.
 func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
+
+// NoWait does nothing: no file is a pipe.
+const NoWait = 0
+
+// OwnSession does nothing: a program is sent no signals.
+func OwnSession(*exec.Cmd) {}

@@ -1,6 +1,7 @@
 package hublink
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // DataDir is the folder in which a hub of this user keeps its data by default.
@@ -23,6 +26,47 @@ func DataDir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	return filepath.Join(home, ".local", "state", "acp-bridge", "hub"), err
+}
+
+// StateFile is a file, or a folder, of what acp-bridge keeps.
+func StateFile(name string) (string, error) {
+	dir, err := DataDir()
+	return filepath.Join(filepath.Dir(dir), name), err
+}
+
+// ReadState reads what WriteState keeps in the file of that name.
+func ReadState(name string, v any) error {
+	file, err := StateFile(name)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+// WriteState keeps something for this user alone.
+func WriteState(name string, v any) error {
+	file, err := StateFile(name)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return proc.WritePrivate(file, data)
+}
+
+// RemoveState ends that.
+func RemoveState(name string) error {
+	file, err := StateFile(name)
+	if err != nil {
+		return err // the name is not that of our file
+	}
+	return os.Remove(file)
 }
 
 // Files in a hub's folder: its owner's token, what it says of itself when it is started,

@@ -1,9 +1,0 @@
-//go:build !unix
-
-package main
-
-import "os/exec"
-
-const openNoWait = 0
-
-func ownSession(*exec.Cmd) {}

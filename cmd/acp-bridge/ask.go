@@ -87,7 +87,7 @@ func (o *askOptions) run(ctx context.Context, s streams) error {
 		p.Terminal = nearby{o.plain, s}
 	}
 	p.Sessions = func(c convert.Call) []string { return []string{"ask " + c.Session} }
-	p.Hub = o.hub.options(hubLogger("ask", s))
+	p.Hub = o.hub.Options(hubLogger("ask", s))
 	// An answer that has come is printed, also if a signal does when the terminal is
 	// left already.
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)

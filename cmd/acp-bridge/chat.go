@@ -44,7 +44,7 @@ func chatCommand(fs *flagSet) runner {
 			return misused("--resume needs a terminal: with -p use --continue or --session ID")
 		case p.given:
 			return printTurn(ctx, agent, o, p, s)
-		case p.hub.url != nil:
+		case len(p.hub.URLs) > 0:
 			return chatAtHub(ctx, agent, o, p.hub, s)
 		}
 		return chatResult(client.RunAgent(ctx, agent, o))

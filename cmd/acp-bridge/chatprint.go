@@ -58,7 +58,7 @@ func (p *printOptions) piped() bool { return !p.given && p.answers.given && p.an
 
 // check refuses flags that mean nothing without a prompt.
 func (p *printOptions) check() error {
-	if !p.given && (p.headless || p.answers.given && !p.piped() || p.answers.file != "" || p.answers.strict || p.hub.tokenFile != "") {
+	if !p.given && (p.headless || p.answers.given && !p.piped() || p.answers.file != "" || p.answers.strict || p.hub.TokenFile != "") {
 		return misused("--headless, --answers and --hub-token-file need a prompt: -p PROMPT")
 	}
 	return p.hub.check(0)
@@ -110,7 +110,7 @@ func printTurn(ctx context.Context, agent []string, o client.Options, p printOpt
 		return err
 	}
 	c.GivenBy, c.Leave, c.Sessions, c.Resumed = p.answers.name(), true, t.sessions, t.resumed
-	if c.Hub = p.hub.options(hubLogger("chat", s)); c.Hub != nil {
+	if c.Hub = p.hub.Options(hubLogger("chat", s)); c.Hub != nil {
 		if err := os.Unsetenv(hubEnv); err != nil { // the agent does not ask there a second time
 			return err
 		}

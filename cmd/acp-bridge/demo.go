@@ -102,9 +102,9 @@ func playDemo(ctx context.Context, demoed demoOptions, s streams) error {
 	if o.Dir, err = absolute(o.Dir); err != nil {
 		return err
 	}
-	if demoed.hub.url != nil { // on this side, so that the client knows who has answered
+	if len(demoed.hub.URLs) > 0 { // on this side, so that the client knows who has answered
 		if o.Resolver == nil {
-			fmt.Fprintf(s.Err, "You can answer here or at %s; the first answer counts.\n\n", demoed.hub.url)
+			fmt.Fprintf(s.Err, "You can answer here or at %s; the first answer counts.\n\n", demoed.hub.URLs[0])
 		}
 		o.Desk = new(desk.Desk)
 		defer demoed.hub.link(o.Desk, "acp-bridge demo", hubLogger("demo", s))()

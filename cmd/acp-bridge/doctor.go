@@ -164,9 +164,9 @@ func examine(ctx context.Context, explicit string) []finding {
 // examineOwnHub says whether a hub of this user runs here. None has to.
 func examineOwnHub(ctx context.Context) finding {
 	f := finding{What: "hub", OK: true, Found: "none runs on this machine; acp-bridge up starts one"}
-	if h, err := runningHub(ctx); err == nil {
-		f.Found = "runs at " + h.address
-		if h.lan {
+	if h, err := hublink.Running(ctx); err == nil {
+		f.Found = "runs at " + h.Address
+		if h.LAN {
 			f.Found += "; phones on this network reach it"
 		}
 	}
@@ -175,7 +175,7 @@ func examineOwnHub(ctx context.Context) finding {
 
 // examineHub looks whether questions can be put to the hub that is configured.
 func examineHub(ctx context.Context, address string) finding {
-	h := hubFlags{address: address}
+	h := hubFlags{hublink.Named{Address: address}}
 	err := h.check(0)
 	if err == nil {
 		err = there(h.call(ctx, http.MethodGet, probed, nil, nil))

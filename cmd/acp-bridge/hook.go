@@ -359,8 +359,7 @@ func awayCommand(away bool) func(*flagSet) runner {
 			if err := fs.ParseFlags(args, ""); err != nil {
 				return err
 			}
-			h.atLocalHub()
-			if err := h.check(0); err != nil {
+			if err := h.atLocalHub(); err != nil {
 				return err
 			}
 			if err := h.call(ctx, http.MethodPost, "/away", map[string]bool{"away": away}, nil); err != nil {

@@ -134,8 +134,7 @@ func (o *hookOptions) installAgent(ctx context.Context, a hookAgent, s streams) 
 	if err != nil {
 		return err
 	}
-	o.hub.atLocalHub()
-	if err := o.hub.check(0); err != nil {
+	if err := o.hub.atLocalHub(); err != nil {
 		return err
 	}
 	state, err := o.enrolWatch(ctx)
@@ -148,12 +147,12 @@ func (o *hookOptions) installAgent(ctx context.Context, a hookAgent, s streams) 
 	if err := errors.Join(state.write(), put()); err != nil {
 		return err
 	}
-	when := "What it asks in any terminal is at " + clean.Line(o.hub.address) + ", too; whoever answers first has answered."
+	when := "What it asks in any terminal is at " + clean.Line(o.hub.Address) + ", too; whoever answers first has answered."
 	if a.away {
-		when = "Its terminal shows no dialog while a hook waits: what it asks is at " + clean.Line(o.hub.address) + " only while you are away (acp-bridge away, acp-bridge back)."
+		when = "Its terminal shows no dialog while a hook waits: what it asks is at " + clean.Line(o.hub.Address) + " only while you are away (acp-bridge away, acp-bridge back)."
 	}
 	if a.notice {
-		when = "Whoever is notified by " + clean.Line(o.hub.address) + " learns that it waits. It takes answers in its terminal alone."
+		when = "Whoever is notified by " + clean.Line(o.hub.Address) + " learns that it waits. It takes answers in its terminal alone."
 	}
 	_, err = fmt.Fprintf(s.Out, "%s tells acp-bridge what it asks: %s\n%s It holds for sessions that are started from now on.\n"+
 		"acp-bridge hook remove %s takes it away, acp-bridge doctor says whether it works.\n", a.title, name, when, a.name)
@@ -164,7 +163,7 @@ func (o *hookOptions) installAgent(ctx context.Context, a hookAgent, s streams) 
 // that was made for another agent.
 func (o *hookOptions) enrolWatch(ctx context.Context) (watchState, error) {
 	old, err := readWatchState()
-	if err == nil && old.Hub == o.hub.address && old.works(ctx) == nil {
+	if err == nil && old.Hub == o.hub.Address && old.works(ctx) == nil {
 		return old, nil
 	}
 	st, err := o.enrol(ctx, old.hookState, deviceOf("terminals"), "ask", func() error {
@@ -240,7 +239,7 @@ func (o *hookOptions) forgetDevice(ctx context.Context, st hookState) error {
 	if st.Device == "" {
 		return nil
 	}
-	o.hub.address = st.Hub
+	o.hub.Address = st.Hub
 	if err := o.hub.check(0); err != nil {
 		return err
 	}

@@ -88,8 +88,7 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 		_, err := io.WriteString(s.Out, o.inClaude("").text(o.own))
 		return err
 	}
-	o.hub.atLocalHub()
-	if err := o.hub.check(0); err != nil {
+	if err := o.hub.atLocalHub(); err != nil {
 		return err
 	}
 	if !o.asSettings { // before anything is changed
@@ -129,7 +128,7 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 	if err := put(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "Claude Code's hooks are installed %s.\nClaude sessions that you start from now on also ask at %s; the first answer counts.\nacp-bridge hook remove undoes this, acp-bridge doctor checks that it works.\n", where, clean.Line(o.hub.address))
+	_, err = fmt.Fprintf(s.Out, "Claude Code's hooks are installed %s.\nClaude sessions that you start from now on also ask at %s; the first answer counts.\nacp-bridge hook remove undoes this, acp-bridge doctor checks that it works.\n", where, clean.Line(o.hub.Address))
 	return err
 }
 
@@ -137,7 +136,7 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 // no more than that is taken as it is, if the probe says so.
 // One that was made here before makes way; one of the same name may be somebody else's.
 func (o *hookOptions) enrol(ctx context.Context, old hookState, device, can string, probe func() error) (hookState, error) {
-	st := hookState{Hub: o.hub.address, Own: o.hub.tokenFile == "" && os.Getenv(tokenEnv) == ""}
+	st := hookState{Hub: o.hub.Address, Own: o.hub.TokenFile == "" && os.Getenv(tokenEnv) == ""}
 	if old.Device != "" && old.Hub == st.Hub {
 		_ = o.hub.call(ctx, http.MethodDelete, "/devices/"+url.PathEscape(old.Device), nil, nil)
 	}
@@ -150,7 +149,7 @@ func (o *hookOptions) enrol(ctx context.Context, old hookState, device, can stri
 	}
 	st.Token = made.Token
 	if err != nil {
-		token, noToken := o.hub.token()
+		token, noToken := o.hub.Token()
 		switch {
 		case !errors.As(err, new(hublink.ReplyError)): // it is not there
 			return st, err

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -23,41 +23,43 @@ import (
 )
 
 // hubFlags say at which hub questions are, too.
-type hubFlags struct {
-	address, tokenFile string
-	group              string
-	url                *url.URL   // nil without a hub
-	others             []*url.URL // used when the first is gone
-}
+type hubFlags struct{ hublink.Named }
 
 func (h *hubFlags) flags(fs *flagSet) {
-	fs.FromEnv(&h.address, "hub", hubEnv, "`URL[,URL]` of a hub to ask at as well; the next is used when one is gone")
+	fs.FromEnv(&h.Address, "hub", hubEnv, "`URL[,URL]` of a hub to ask at as well; the next is used when one is gone")
 	h.tokenFlag(fs)
 }
 
 func (h *hubFlags) tokenFlag(fs *flagSet) {
-	fs.StringVar(&h.tokenFile, "hub-token-file", "", "`file` with its token (default: $ACP_BRIDGE_HUB_TOKEN, or that of this machine's hub)")
-	fs.StringVar(&h.group, "group", "", "`name` of the questions' group at the hub (default: the token's first)")
+	fs.StringVar(&h.TokenFile, "hub-token-file", "", "`file` with its token (default: $ACP_BRIDGE_HUB_TOKEN, or that of this machine's hub)")
+	fs.StringVar(&h.Group, "group", "", "`name` of the questions' group at the hub (default: the token's first)")
 }
 
 // check reads the address.
 func (h *hubFlags) check(first adapter.Rung) error {
-	if h.address == "" {
-		if first == adapter.Elsewhere {
-			return misused("--ask hub needs --hub URL or ACP_BRIDGE_HUB")
-		}
-		return nil
+	if h.Address == "" && first == adapter.Elsewhere {
+		return misused("--ask hub needs --hub URL or ACP_BRIDGE_HUB")
 	}
-	urls, err := hublink.ParseURLs(h.address)
-	if err != nil {
+	if err := h.Read(); err != nil {
 		return cli.Usage(err)
 	}
-	h.url, h.others = urls[0], urls[1:]
 	return nil
 }
 
-// all are the addresses, the first one first.
-func (h *hubFlags) all() []*url.URL { return append([]*url.URL{h.url}, h.others...) }
+// atLocalHub takes the hub of the environment, or one on this machine, where none
+// is named.
+func (h *hubFlags) atLocalHub() error {
+	h.Address = cmp.Or(h.Address, os.Getenv(hubEnv), hublink.LocalAddress())
+	return h.check(0)
+}
+
+// call makes one request to the hub. Without a token there is none to make.
+func (h *hubFlags) call(ctx context.Context, method, path string, body, into any) error {
+	if _, err := h.Token(); err != nil {
+		return cli.Usage(err)
+	}
+	return h.Call(ctx, method, path, body, into)
+}
 
 // link joins a desk to the hub, if there is one, until end is called.
 func (h *hubFlags) link(d *desk.Desk, agent string, log *slog.Logger) (end func()) {
@@ -69,25 +71,13 @@ func (h *hubFlags) link(d *desk.Desk, agent string, log *slog.Logger) (end func(
 
 // start joins a desk to the hub; it returns nil if there is none.
 func (h *hubFlags) start(d *desk.Desk, agent string, log *slog.Logger, tell func(works bool, words string)) *hublink.Link {
-	o := h.options(log)
+	o := h.Options(log)
 	if o == nil {
 		return nil
 	}
 	o.Agent, o.Tell = agent, tell
 	return hublink.Start(d, *o)
 }
-
-// options say where the hub is, nil if there is none.
-func (h *hubFlags) options(log *slog.Logger) *hublink.Options {
-	if h.url == nil {
-		return nil
-	}
-	return &hublink.Options{
-		URL: h.url, Others: h.others, Group: h.group, Token: h.token, Logger: log,
-	}
-}
-
-func (h *hubFlags) token() (string, error) { return hublink.TokenOf(h.all(), h.tokenFile) }
 
 // hubLogger tells the person who runs a command of warnings, in sentences.
 func hubLogger(command string, s streams) *slog.Logger {

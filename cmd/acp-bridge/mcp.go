@@ -59,7 +59,7 @@ func (o *mcpOptions) run(ctx context.Context, s streams) error {
 	log := slog.New(slog.NewTextHandler(s.Err, &slog.HandlerOptions{Level: o.level}))
 	p := chainOf("mcp", o.dir, s)
 	p.Store.Report, p.Say = func(err error) { log.Warn(oneLine(err)) }, func(text string) { log.Info(text) }
-	p.Hub = o.hub.options(hubLogger("mcp", s))
+	p.Hub = o.hub.Options(hubLogger("mcp", s))
 	var server *mcp.Server
 	p.Who = func(c convert.Call) string { return server.Client(c.Session) }
 	chain := pending.New(p)

@@ -94,7 +94,7 @@ func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, hub hubFl
 	if program, err := os.Executable(); err == nil {
 		o.Relay = []string{program, "mcp", "--relay"}
 	}
-	if hub.url != nil {
+	if len(hub.URLs) > 0 {
 		name := "proxy" // under a conductor, which starts the agent
 		if len(c.Args) > 0 {
 			name = filepath.Base(c.Args[0])

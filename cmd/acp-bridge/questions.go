@@ -35,7 +35,7 @@ func questionsCommand(fs *flagSet) runner {
 	fs.BoolVar(&o.plain, "plain", false, "answer: ask line by line, without drawing")
 	fs.BoolVar(&o.json, "json", false, "list and show: print JSON; history: print one JSON object per line")
 	o.answers.flags(fs)
-	fs.StringVar(&o.hub.address, "hub", "", "`URL` of an acp-bridge-hub: use its questions instead of those in files")
+	fs.StringVar(&o.hub.Address, "hub", "", "`URL` of an acp-bridge-hub: use its questions instead of those in files")
 	o.hub.tokenFlag(fs)
 	o.record.flags(fs)
 	return func(ctx context.Context, args []string, s streams) (err error) {
@@ -49,17 +49,17 @@ func questionsCommand(fs *flagSet) runner {
 		if err := o.record.check(o.action); err != nil {
 			return err
 		}
-		if ofRecord(o.action) {
-			o.hub.atLocalHub()
+		if err = o.hub.check(0); ofRecord(o.action) {
+			err = o.hub.atLocalHub()
 		}
-		if err := o.hub.check(0); err != nil {
+		if err != nil {
 			return err
 		}
 		if err := o.bound(s); err != nil {
 			return err
 		}
 		switch {
-		case o.hub.url == nil:
+		case len(o.hub.URLs) == 0:
 			return o.run(ctx, files{&pending.Store{}}, s)
 		case ofRecord(o.action):
 			return o.atRecord(ctx, s)

@@ -8,13 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
@@ -95,8 +93,8 @@ func (o questionsOptions) showRecord(raw json.RawMessage, out *table, s streams)
 // recordQuery is what is asked of the hub. Days are those of this machine.
 func (o questionsOptions) recordQuery(now time.Time) (url.Values, error) {
 	query := url.Values{"limit": {"1000"}}
-	if o.hub.group != "" {
-		query.Set("group", o.hub.group)
+	if o.hub.Group != "" {
+		query.Set("group", o.hub.Group)
 	}
 	if o.record.text != "" {
 		query.Set("text", o.record.text)
@@ -185,19 +183,11 @@ func tookText(seconds float64) string {
 	}
 }
 
-// atLocalHub takes the hub of the environment, or one on this machine, where none
-// is named: a history is only at hubs.
-func (h *hubFlags) atLocalHub() {
-	if h.address == "" {
-		h.address = cmp.Or(os.Getenv(hubEnv), hublink.LocalAddress())
-	}
-}
-
 // forget removes what one person said.
 func (o questionsOptions) forget(ctx context.Context, s streams) error {
 	query := url.Values{"by": {o.record.by}}
-	if o.hub.group != "" {
-		query.Set("group", o.hub.group)
+	if o.hub.Group != "" {
+		query.Set("group", o.hub.Group)
 	}
 	var done struct {
 		Forgotten int `json:"forgotten"`

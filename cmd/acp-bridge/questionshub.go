@@ -17,7 +17,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
@@ -73,8 +72,8 @@ func (h *hubFlags) list(ctx context.Context) (list []openQuestion, err error) {
 func (h *hubFlags) questions(ctx context.Context) ([]*hubQuestion, error) {
 	var reply struct{ Questions []*hubQuestion }
 	path := "/questions"
-	if h.group != "" {
-		path += "?group=" + url.QueryEscape(h.group)
+	if h.Group != "" {
+		path += "?group=" + url.QueryEscape(h.Group)
 	}
 	err := h.call(ctx, http.MethodGet, path, nil, &reply)
 	for _, q := range reply.Questions {
@@ -211,24 +210,5 @@ func (q *hubQuestion) answer(ctx context.Context, o questionsOptions, s streams)
 		return fmt.Errorf("not answered, and what was chosen does not count: %w", err)
 	}
 	_, err = fmt.Fprintf(s.Out, "Answered: %s\n", clean.Line(q.Question))
-	return err
-}
-
-// hubTime bounds a request to a hub.
-const hubTime = 20 * time.Second
-
-// call makes one request to the hub. Its error is what the hub said.
-func (h *hubFlags) call(ctx context.Context, method, path string, body, into any) error {
-	if _, err := h.token(); err != nil {
-		return cli.Usage(err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, hubTime)
-	defer cancel()
-	c := hublink.NewCaller(h.all(), h.token, hubTime)
-	defer c.Client.CloseIdleConnections()
-	err := c.Call(ctx, method, path, body, into)
-	if errors.As(err, new(*url.Error)) {
-		return fmt.Errorf("the hub cannot be reached: %w", err)
-	}
 	return err
 }

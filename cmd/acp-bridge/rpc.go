@@ -63,7 +63,7 @@ func (o *rpcOptions) run(ctx context.Context, s streams) (err error) {
 	if p.Given, err = o.answers.forCalls(s); err != nil {
 		return err
 	}
-	p.GivenBy, p.Hub = o.answers.name(), o.editor.hub.options(hubLogger("rpc", s))
+	p.GivenBy, p.Hub = o.answers.name(), o.editor.hub.Options(hubLogger("rpc", s))
 	p.Sessions = func(c convert.Call) []string {
 		if !life.Lasting(c.Session) {
 			return nil

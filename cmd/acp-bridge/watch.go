@@ -25,8 +25,7 @@ func watchCommand(fs *flagSet) runner {
 		if len(words) != 1 || words[0] != watched[0] {
 			return misused("expected acp-bridge watch codex")
 		}
-		h.atLocalHub()
-		if err := h.check(0); err != nil {
+		if err := h.atLocalHub(); err != nil {
 			return err
 		}
 		return untilTold(ctx, func(ctx context.Context) error { return watchCodex(ctx, h, s) })
@@ -47,8 +46,8 @@ func watchCodex(ctx context.Context, h hubFlags, s streams) error {
 		return err
 	}
 	defer unlock()
-	fmt.Fprintf(s.Err, "acp-bridge watch: what Codex asks in any terminal is at %s, too; Ctrl+C ends that\n", clean.Line(h.address))
-	w := watch.Start(*h.options(hubLogger("watch", s)))
+	fmt.Fprintf(s.Err, "acp-bridge watch: what Codex asks in any terminal is at %s, too; Ctrl+C ends that\n", clean.Line(h.Address))
+	w := watch.Start(*h.Options(hubLogger("watch", s)))
 	defer w.Close()
 	codex.Run(ctx, codex.Options{Socket: socket, Version: version(), Watch: w, Say: func(text string) { tell(s, "watch", text) }})
 	return nil

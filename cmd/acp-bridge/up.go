@@ -60,13 +60,10 @@ func (st *upState) up(ctx context.Context, s streams) error {
 	}
 	h, err := hublink.Running(ctx)
 	if err != nil {
-		if st.PID, err = hublink.StartLocal(ctx, program); err != nil {
+		if h, err = hublink.StartLocal(ctx, program); err != nil {
 			return err
 		}
-		st.LAN = false // of a hub that is gone
-		if h, err = hublink.Running(ctx); err != nil {
-			return err
-		}
+		st.PID, st.LAN = h.PID, false // what is kept is of a hub that is gone
 	} else if !h.LAN {
 		st.LAN = h.Switchable
 	}

@@ -54,10 +54,10 @@ const (
 )
 
 // StartLocal starts a hub that outlives this process and its terminal.
-func StartLocal(ctx context.Context, program string) (pid int, err error) {
+func StartLocal(ctx context.Context, program string) (*Local, error) {
 	name, err := StateFile("hub.log")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for p := firstPort; p <= lastPort; p++ {
 		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(p))
@@ -66,21 +66,21 @@ func StartLocal(ctx context.Context, program string) (pid int, err error) {
 			continue
 		}
 		l.Close()
-		pid, err := startAt(ctx, program, at, name)
+		h, err := startAt(ctx, program, at, name)
 		if err == nil || !strings.Contains(err.Error(), "address already in use") { // somebody was faster
-			return pid, err
+			return h, err
 		}
 	}
-	return 0, fmt.Errorf("the ports %d to %d of this machine are taken: start the hub at another one with acp-bridge-hub --lan --listen 127.0.0.1:PORT, and run acp-bridge up again", firstPort, lastPort)
+	return nil, fmt.Errorf("the ports %d to %d of this machine are taken: start the hub at another one with acp-bridge-hub --lan --listen 127.0.0.1:PORT, and run acp-bridge up again", firstPort, lastPort)
 }
 
-func startAt(ctx context.Context, program, at, logName string) (pid int, err error) {
+func startAt(ctx context.Context, program, at, logName string) (*Local, error) {
 	if err := proc.WritePrivate(logName, nil); err != nil {
-		return 0, err
+		return nil, err
 	}
 	log, err := os.OpenFile(logName, os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer log.Close()
 	cmd := exec.Command(program, "--lan", "--no-link", "--listen", at)
@@ -89,23 +89,23 @@ func startAt(ctx context.Context, program, at, logName string) (pid int, err err
 	cmd.Stdout, cmd.Stderr = log, log
 	proc.OwnSession(cmd)
 	if err := cmd.Start(); err != nil {
-		return 0, err
+		return nil, err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for late := time.After(startTime); ; {
 		h, err := Running(ctx)
 		if err == nil {
-			return h.PID, nil // its own, or that of one that was started at the same time
+			return h, nil // its own, or that of one that was started at the same time
 		}
 		select {
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return nil, ctx.Err()
 		case <-ended:
 			said, _ := os.ReadFile(logName)
-			return 0, fmt.Errorf("the hub did not start: %s", strings.TrimSpace(string(said)))
+			return nil, fmt.Errorf("the hub did not start: %s", strings.TrimSpace(string(said)))
 		case <-late:
-			return 0, fmt.Errorf("the hub does not answer: %w; its log is %s", err, logName)
+			return nil, fmt.Errorf("the hub does not answer: %w; its log is %s", err, logName)
 		case <-time.After(waitTime):
 		}
 	}

@@ -63,7 +63,7 @@ var rooms = []struct {
 	{"internal/claude/hook", []string{"internal/about"}},
 	{"internal/claude/claudetest/standin", []string{"internal/claude/claudetest"}},
 	{"internal/claude/...", []string{"internal/claude", "internal/conn/..."}},
-	{"internal/watch", []string{"adapter/desk", "internal/about", "internal/hub/hublink", "internal/life"}},
+	{"internal/watch", []string{"adapter/desk", "internal/about", "internal/claude", "internal/claude/hook", "internal/claude/transcript", "internal/hub/hublink", "internal/life", "internal/proc"}},
 	{"internal/watch/watchtest", []string{"internal/hub", "internal/hub/..."}},
 	{"internal/watch/...", []string{"adapter/desk", "internal/about", "internal/proc", "internal/life", "internal/watch"}},
 

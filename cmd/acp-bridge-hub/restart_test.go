@@ -73,7 +73,7 @@ func TestCardsOutliveTheHub(t *testing.T) {
 	p := startHub(t, dir, "127.0.0.1:0")
 	listen := strings.TrimPrefix(p.address, "http://")
 	program := filepath.Join(t.TempDir(), "acp-bridge")
-	out, err := exec.Command("go", "build", "-ldflags", "-X main.hookLimit="+patience.String(), "-o", program, "github.com/acp-bridge/acp-bridge/cmd/acp-bridge").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags", "-X github.com/acp-bridge/acp-bridge/internal/watch.hookLimit="+patience.String(), "-o", program, "github.com/acp-bridge/acp-bridge/cmd/acp-bridge").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	home := t.TempDir()
 	state := filepath.Join(home, ".local", "state", "acp-bridge")

@@ -133,11 +133,11 @@ func printClaudeCall(c convert.Call, s streams) error {
 
 // printJSON prints a line for programs, and indents it for people.
 func printJSON(s streams, v any) error {
-	text := string(clean.JSON(v)) + "\n"
+	text := string(clean.JSON(v))
 	if isTerminal(s.Out) {
-		text = indented([]byte(text))
+		text = clean.Indented(text)
 	}
-	_, err := io.WriteString(s.Out, text)
+	_, err := io.WriteString(s.Out, text+"\n")
 	return err
 }
 

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
@@ -24,17 +23,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/scripted"
+	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
-
-// finding is one thing that the doctor looked at.
-type finding struct {
-	What string `json:"what"`
-	OK   bool   `json:"ok"`
-	// Found says what is there; it never holds a secret.
-	Found string `json:"found"`
-	// Do says what to do about it when it is not OK.
-	Do string `json:"do,omitempty"`
-}
 
 // errUnwell makes the command exit with 1 after everything was printed.
 var errUnwell = errors.New("something is wrong: see above")
@@ -131,18 +121,14 @@ func isScript(name string) bool {
 	return string(start[:]) == "#!" || strings.EqualFold(filepath.Ext(name), ".cmd")
 }
 
-// claudeTime is how long Claude Code may take to say something of itself, or to change
-// its settings.
-var claudeTime = time.Minute
-
-func examine(ctx context.Context, explicit string) []finding {
-	ctx, cancel := context.WithTimeout(ctx, claudeTime)
+func examine(ctx context.Context, explicit string) []watch.Finding {
+	ctx, cancel := context.WithTimeout(ctx, claude.CommandTime)
 	defer cancel()
-	findings := []finding{{What: "acp-bridge", OK: true, Found: version() + " at " + ownPath()}}
+	findings := []watch.Finding{watch.Fine("acp-bridge", version()+" at "+ownPath())}
 	path, err := claude.Find(explicit, os.Getenv)
 	found := ""
 	if err != nil {
-		findings = append(findings, finding{"Claude Code", false, notFound(err), "install it with `npm install -g @anthropic-ai/claude-code`, or name it with --claude"})
+		findings = append(findings, watch.Wrong("Claude Code", notFound(err), "install it with `npm install -g @anthropic-ai/claude-code`, or name it with --claude"))
 	} else {
 		its := examineVersion(ctx, path)
 		found = its.Found
@@ -150,7 +136,7 @@ func examine(ctx context.Context, explicit string) []finding {
 			findings = append(findings, examineLogin(ctx, path))
 		}
 	}
-	findings = append(append(findings, examineHooks(ctx, found)...), examineTerminals(ctx)...)
+	findings = append(append(findings, watch.ExamineClaude(ctx, found)...), watch.ExamineAgents(ctx, ownPath(), refuses)...)
 	if address := os.Getenv(hubEnv); address != "" {
 		findings = append(findings, examineHub(ctx, address))
 	} else {
@@ -162,8 +148,8 @@ func examine(ctx context.Context, explicit string) []finding {
 }
 
 // examineOwnHub says whether a hub of this user runs here. None has to.
-func examineOwnHub(ctx context.Context) finding {
-	f := finding{What: "hub", OK: true, Found: "none runs on this machine; acp-bridge up starts one"}
+func examineOwnHub(ctx context.Context) watch.Finding {
+	f := watch.Fine("hub", "none runs on this machine; acp-bridge up starts one")
 	if h, err := hublink.Running(ctx); err == nil {
 		f.Found = "runs at " + h.Address
 		if h.LAN {
@@ -174,20 +160,20 @@ func examineOwnHub(ctx context.Context) finding {
 }
 
 // examineHub looks whether questions can be put to the hub that is configured.
-func examineHub(ctx context.Context, address string) finding {
+func examineHub(ctx context.Context, address string) watch.Finding {
 	h := hubFlags{hublink.Named{Address: address}}
 	err := h.check(0)
 	if err == nil {
-		err = there(h.call(ctx, http.MethodGet, probed, nil, nil))
+		err = hublink.Probe(ctx, h.call)
 	}
 	var said hublink.ReplyError
 	switch ok := errors.As(err, &said); {
 	case err == nil:
-		return finding{What: "hub", OK: true, Found: clean.Line(address) + " takes the token"}
+		return watch.Fine("hub", clean.Line(address)+" takes the token")
 	case ok && (said.Status == http.StatusUnauthorized || said.Status == http.StatusForbidden):
-		return finding{"hub", false, clean.Line(address) + " refuses the token: " + said.Error(), "make one with `acp-bridge-hub device add NAME --can ask`, and put it into " + tokenEnv}
+		return watch.Wrong("hub", clean.Line(address)+" refuses the token: "+said.Error(), "make one with `acp-bridge-hub device add NAME --can ask`, and put it into "+tokenEnv)
 	}
-	return finding{"hub", false, clean.Line(oneLine(err)), "start it with `acp-bridge hub`, or correct " + hubEnv + " (" + clean.Line(address) + ")"}
+	return watch.Wrong("hub", clean.Line(oneLine(err)), "start it with `acp-bridge hub`, or correct "+hubEnv+" ("+clean.Line(address)+")")
 }
 
 // notFound is where Claude Code was looked for, a place a line. What to do about it
@@ -201,7 +187,7 @@ func notFound(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-func examineVersion(ctx context.Context, path string) finding {
+func examineVersion(ctx context.Context, path string) watch.Finding {
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env = proc.Environ(nil)
 	out, err := cmd.Output()
@@ -210,31 +196,31 @@ func examineVersion(ctx context.Context, path string) finding {
 	case err == nil && text == "":
 		err = errors.New("it printed nothing")
 	case err == nil && !strings.Contains(text, "Claude Code"):
-		return finding{"Claude Code", false, fmt.Sprintf("%s is not Claude Code: it says %q", path, clean.Truncate(text, 80)), "name Claude Code with --claude"}
+		return watch.Wrong("Claude Code", fmt.Sprintf("%s is not Claude Code: it says %q", path, clean.Truncate(text, 80)), "name Claude Code with --claude")
 	}
 	if err != nil {
-		return finding{"Claude Code", false, fmt.Sprintf("%s does not report its version: %v", path, err), "run it in a terminal, and reinstall it if it does not start"}
+		return watch.Wrong("Claude Code", fmt.Sprintf("%s does not report its version: %v", path, err), "run it in a terminal, and reinstall it if it does not start")
 	}
-	return finding{What: "Claude Code", OK: true, Found: text + " at " + path}
+	return watch.Fine("Claude Code", text+" at "+path)
 }
 
-func examineLogin(ctx context.Context, path string) finding {
+func examineLogin(ctx context.Context, path string) watch.Finding {
 	const login = "run `acp-bridge login` or `claude /login` in a terminal, log in from an editor that can, or set ANTHROPIC_API_KEY for the editor"
 	ok, method, err := claude.LoggedIn(ctx, path, nil)
 	switch {
 	case errors.Is(err, claude.ErrNoAuthCommand):
-		return finding{What: "credentials", OK: true, Found: "unknown: this version of Claude Code does not say"}
+		return watch.Fine("credentials", "unknown: this version of Claude Code does not say")
 	case err != nil:
-		return finding{"credentials", false, oneLine(err), login}
+		return watch.Wrong("credentials", oneLine(err), login)
 	case !ok:
-		return finding{"credentials", false, "nobody is logged in", login}
+		return watch.Wrong("credentials", "nobody is logged in", login)
 	}
-	return finding{What: "credentials", OK: true, Found: "there (" + clean.Line(method) + ")"}
+	return watch.Fine("credentials", "there ("+clean.Line(method)+")")
 }
 
 // examineFolder checks that files can be made in a folder, or that it can be
 // made itself.
-func examineFolder(what, dir string) finding {
+func examineFolder(what, dir string) watch.Finding {
 	existing := dir
 	for {
 		if _, err := os.Stat(existing); err == nil || existing == filepath.Dir(existing) {
@@ -244,14 +230,14 @@ func examineFolder(what, dir string) finding {
 	}
 	f, err := os.CreateTemp(existing, ".acp-bridge-doctor-*")
 	if err != nil {
-		return finding{what, false, oneLine(err), "make " + existing + " a folder that you can write to"}
+		return watch.Wrong(what, oneLine(err), "make "+existing+" a folder that you can write to")
 	}
 	f.Close()
 	os.Remove(f.Name())
-	return finding{What: what, OK: true, Found: "can be written in " + dir}
+	return watch.Fine(what, "can be written in "+dir)
 }
 
-func printFindings(s streams, findings []finding, asJSON bool) error {
+func printFindings(s streams, findings []watch.Finding, asJSON bool) error {
 	if asJSON {
 		return printJSON(s, map[string]any{"findings": findings})
 	}

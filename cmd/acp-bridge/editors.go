@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // editorSettings are how one editor is told to start acp-bridge.
@@ -19,12 +20,12 @@ type editorSettings struct {
 // quotes everywhere but in a shell.
 func (e editorSettings) with(path string, flags ...string) string {
 	if !strings.Contains(e.settings, `"COMMAND"`) {
-		words := shellQuote(path)
+		words := proc.ShellQuote(path)
 		if len(flags) > 0 { // one argument that is a command line
 			for _, f := range flags {
-				words += " " + shellQuote(f)
+				words += " " + proc.ShellQuote(f)
 			}
-			words = shellQuote(words)
+			words = proc.ShellQuote(words)
 		}
 		return strings.ReplaceAll(e.settings, "COMMAND", words)
 	}
@@ -55,16 +56,6 @@ const claudeKeys = `If you use an API key instead of a login, keep agent-shell f
 
 // messageArgs are arguments that settings have of their own.
 const messageArgs = `"--ask", "message" }`
-
-// shellQuote is a word for a shell.
-func shellQuote(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@%", r)
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
 
 var editors = []editorSettings{
 	{"zed", "Zed", "settings.json", `"agent_servers": {

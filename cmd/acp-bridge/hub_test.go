@@ -24,6 +24,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
+	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
@@ -354,7 +355,7 @@ func TestWordsForAnAgentThatCannotResume(t *testing.T) {
 // The doctor looks at the hub that is configured.
 func TestDoctorAtHub(t *testing.T) {
 	h := startTestHub(t)
-	require.Equal(t, finding{What: "hub", OK: true, Found: h.url + " takes the token"}, examineHub(t.Context(), h.url))
+	require.Equal(t, watch.Fine("hub", h.url+" takes the token"), examineHub(t.Context(), h.url))
 	t.Setenv("ACP_BRIDGE_HUB_TOKEN", "another")
 	f := examineHub(t.Context(), h.url)
 	require.False(t, f.OK)

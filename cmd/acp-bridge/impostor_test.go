@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
@@ -96,33 +97,33 @@ func TestWhoeverListensGetsNoToken(t *testing.T) {
 		t.Run("hook of "+name, func(t *testing.T) {
 			ownFolders(t)
 			url, told := impostor(t, token, command)
-			st := hookState{Hub: url, Token: token}
-			require.NoError(t, st.write())
-			require.NoError(t, watchState{hookState: st}.write())
+			for _, name := range []string{"hook.json", "watch.json"} {
+				require.NoError(t, hublink.WriteState(name, watch.State{Hub: url, Token: token}))
+			}
 			if events.agent == "" {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error)
 				var out output
-				go func() { ended <- runHook(ctx, streams{In: strings.NewReader(events.in), Out: &out, Err: &out}) }()
+				go func() { ended <- watch.RunClaude(ctx, strings.NewReader(events.in), &out) }()
 				<-told
 				cancel() // it waits for the hub
 				require.NoError(t, <-ended)
 				require.Empty(t, out.String())
 				return
 			}
-			a, ok := findHookAgent(events.agent)
+			a, ok := watch.FindAgent(events.agent)
 			require.True(t, ok)
 			var out output
-			require.NoError(t, runAgentHook(t.Context(), a, streams{In: strings.NewReader(events.in), Out: &out, Err: &out}))
+			watch.RunAgent(t.Context(), a, strings.NewReader(events.in), &out, nil)
 			require.Empty(t, out.String())
 		})
 	}
 	t.Run("watcher", func(t *testing.T) {
 		ownFolders(t)
 		url, told := impostor(t, token, command)
-		o, err := watchState{hookState: hookState{Hub: url, Token: token}}.options()
+		at, err := hublink.ParseURL(url)
 		require.NoError(t, err)
-		w := watch.Start(o)
+		w := watch.Start(hublink.Options{URL: at, Token: func() (string, error) { return token, nil }})
 		defer w.Close()
 		w.Ask(watch.Dialog{
 			Item:   desk.Item{Kind: desk.Question, Call: convert.Call{Session: "s", ID: "1", Questions: []convert.Question{{Text: command}}}},
@@ -139,5 +140,5 @@ func ownFolders(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
 	t.Setenv("ACP_BRIDGE_HUB_TOKEN", "")
-	t.Setenv(hookedEnv, "")
+	t.Setenv(watch.AsksVariable, "")
 }

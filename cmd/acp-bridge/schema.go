@@ -30,7 +30,7 @@ func printSchemas(name string, s streams) error {
 		case err != nil:
 			return cli.Usage(err)
 		}
-		_, err = io.WriteString(s.Out, indented(clean.JSON(spec)))
+		_, err = io.WriteString(s.Out, clean.Indented(clean.JSON(spec))+"\n")
 		return err
 	}
 	for _, id := range dialect.IDs() {

@@ -14,10 +14,12 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli/clitest"
 	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
+	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
 // asBridge makes the test binary be acp-bridge, noRoom one that cannot make
@@ -30,7 +32,7 @@ const (
 
 func TestMain(m *testing.M) {
 	claudetest.Main()
-	hookTime, claudeTime = patience, patience // the hub is in a test that may be busy
+	watch.HubTime, claude.CommandTime = patience, patience // the hub is in a test that may be busy
 	if os.Getenv(asBridge) != "" {
 		if os.Getenv(noRoom) != "" {
 			limitFiles()

@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
 // upState is what acp-bridge up has done, and acp-bridge down undoes.
@@ -92,16 +93,15 @@ func (st *upState) up(ctx context.Context, s streams) error {
 
 // hook installs the hooks of Claude Code, unless they are there, or go to another hub.
 func (st *upState) hook(ctx context.Context, h *hublink.Local, s streams) error {
-	old, none := readHookState()
+	old, none := watch.ReadClaude()
 	switch {
 	case none == nil && !old.Own:
 		fmt.Fprintf(s.Out, "Claude Code's hooks are those of another hub, and stay as they are: %s\n", clean.Line(old.Hub))
 		return nil
-	case none != nil || old.Hub != h.Address || !installedAt(old).OK:
-		o := hookOptions{own: ownPath()}
-		o.hub.Address = h.Address
-		o.asSettings = none == nil && old.Settings != ""
-		err := o.install(ctx, streams{In: s.In, Out: io.Discard, Err: s.Err})
+	case none != nil || old.Hub != h.Address || !old.Installed().OK:
+		o := watch.Installer{Hub: h.Named, Program: ownPath(), Version: version(), Out: io.Discard, Err: s.Err}
+		o.AsSettings = none == nil && old.Settings != ""
+		err := o.Install(ctx, watch.Claude)
 		if errors.Is(err, claude.ErrNotFound) {
 			fmt.Fprintln(s.Out, "Claude Code is not found. Once it is installed, acp-bridge up lets it ask here; acp-bridge hook install AGENT does so for others.")
 			return nil
@@ -124,8 +124,8 @@ func (st *upState) down(ctx context.Context, s streams) error {
 		return usagef("there is nothing to undo: acp-bridge up has not run, or has found everything as it should be")
 	}
 	if st.Hook { // while the hub runs, which has a device for them
-		if _, err := readHookState(); err == nil {
-			if err := new(hookOptions).remove(ctx, s); err != nil {
+		if _, err := watch.ReadClaude(); err == nil {
+			if err := removeHooks(ctx, watch.Installer{Out: s.Out, Err: s.Err}, watch.Claude); err != nil {
 				return err
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -52,4 +53,21 @@ func authCommand(ctx context.Context, path string, env []string, what string) (s
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	return strings.TrimSpace(out.String()), err
+}
+
+// CommandTime is how long Claude Code may take to say something of itself, or to change
+// its settings.
+var CommandTime = time.Minute
+
+// Run runs a command of Claude Code that changes its settings.
+func Run(ctx context.Context, path string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, CommandTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = proc.Environ(nil)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("claude %s: %w: %s", strings.Join(args, " "), err, clean.Truncate(clean.Line(string(out)), 400))
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // ours are the variables that are for acp-bridge alone. With the first a child
@@ -21,4 +22,14 @@ func Environ(env []string) []string {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.ContainsFunc(ours, func(own string) bool { return strings.EqualFold(name, own) })
 	})
+}
+
+// ShellQuote is a word for a shell.
+func ShellQuote(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@%", r)
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

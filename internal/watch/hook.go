@@ -35,9 +35,8 @@ type Hook struct {
 	record *record
 }
 
-// agent is how one agent's hooks say things.
-type agent struct {
-	title string
+// hooks are how one agent's hooks say things.
+type hooks struct {
 	// question is the name of the tool that asks, and permits the name of the event that
 	// asks for any other; empty where a hook cannot allow anything.
 	question, permits string
@@ -54,32 +53,32 @@ type agent struct {
 }
 
 // refused and allowed are what is printed, with what it says.
-func (g agent) refused(words string, asked bool) said {
+func (g hooks) refused(words string, asked bool) said {
 	return said{words: words, prints: g.refuse(words, asked)}
 }
 
-func (g agent) allowed() said { return said{allows: true, prints: g.allow()} }
+func (g hooks) allowed() said { return said{allows: true, prints: g.allow()} }
 
-var agents = map[string]agent{
-	"qwen": {
-		title: "Qwen Code", question: "ask_user_question", permits: "PermissionRequest",
+var (
+	qwen = hooks{
+		question: "ask_user_question", permits: "PermissionRequest",
 		tool: "tool_name", input: "tool_input", session: "session_id", name: "hook_event_name",
 		allow: func() json.RawMessage { return qwenDecision(map[string]string{"behavior": "allow"}) },
 		refuse: func(words string, _ bool) json.RawMessage {
 			return qwenDecision(map[string]string{"behavior": "deny", "message": words})
 		},
 		record: qwenRecord, fate: qwenFate,
-	},
-	"gemini": {
-		title: "Gemini CLI", question: "ask_user",
-		tool: "tool_name", input: "tool_input", session: "session_id", name: "hook_event_name",
+	}
+	gemini = hooks{
+		question: "ask_user",
+		tool:     "tool_name", input: "tool_input", session: "session_id", name: "hook_event_name",
 		refuse: func(words string, _ bool) json.RawMessage {
 			return clean.JSON(map[string]string{"decision": "deny", "reason": words})
 		},
 		record: geminiRecord, fate: geminiFate,
-	},
-	"copilot": {
-		title: "Copilot CLI", question: copilotQuestion, permits: "permissionRequest",
+	}
+	copilot = hooks{
+		question: copilotQuestion, permits: "permissionRequest",
 		tool: "toolName", input: "toolInput", session: "sessionId", name: "hookName",
 		allow: func() json.RawMessage { return clean.JSON(map[string]string{"behavior": "allow"}) },
 		refuse: func(words string, asked bool) json.RawMessage {
@@ -89,8 +88,8 @@ var agents = map[string]agent{
 			return clean.JSON(map[string]string{"behavior": "deny", "message": words})
 		},
 		record: copilotRecord, fate: copilotFate,
-	},
-}
+	}
+)
 
 func qwenDecision(decision map[string]string) json.RawMessage {
 	return clean.JSON(map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": "PermissionRequest", "decision": decision}})
@@ -98,13 +97,14 @@ func qwenDecision(decision map[string]string) json.RawMessage {
 
 // ReadHook is what an event of an agent asks; [ErrNothing] if that is for the terminal alone.
 func ReadHook(name string, event []byte) (Hook, error) {
-	g, known := agents[name]
+	of, _ := FindAgent(name)
 	e := gjson.ParseBytes(event)
-	if !known || !clean.ValidJSON(event) || !e.IsObject() {
+	if of.hooks == nil || !clean.ValidJSON(event) || !e.IsObject() {
 		return Hook{}, ErrNothing
 	}
+	g := *of.hooks
 	tool, input := e.Get(g.tool).Str, inputOf(e, g)
-	a := Hook{Item: desk.Item{Agent: g.title, Dir: e.Get("cwd").Str}}
+	a := Hook{Item: desk.Item{Agent: of.Title, Dir: e.Get("cwd").Str}}
 	var err error
 	switch {
 	case tool == "" || !input.IsObject() || e.Get(g.session).Str == "":
@@ -124,7 +124,7 @@ func ReadHook(name string, event []byte) (Hook, error) {
 }
 
 // inputOf is the input of the tool. Copilot writes it as text in one of its events.
-func inputOf(e gjson.Result, g agent) gjson.Result {
+func inputOf(e gjson.Result, g hooks) gjson.Result {
 	v := e.Get(g.input)
 	if !v.Exists() {
 		v = e.Get("toolArgs")
@@ -136,7 +136,7 @@ func inputOf(e gjson.Result, g agent) gjson.Result {
 }
 
 // ofQuestion asks what a question tool asks.
-func (a *Hook) ofQuestion(name string, g agent, input gjson.Result) error {
+func (a *Hook) ofQuestion(name string, g hooks, input gjson.Result) error {
 	call := clean.JSON(map[string]any{"name": g.question, "input": json.RawMessage(input.Raw)})
 	req, err := dialect.Decode(call, name)
 	if err != nil {
@@ -164,7 +164,7 @@ const (
 )
 
 // ofTool asks for a permission.
-func (a *Hook) ofTool(g agent, tool string, input gjson.Result) error {
+func (a *Hook) ofTool(g hooks, tool string, input gjson.Result) error {
 	if len(input.Raw) > maxDetail {
 		return fmt.Errorf("%w: it is longer than %d bytes", ErrNothing, maxDetail)
 	}

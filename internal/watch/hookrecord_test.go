@@ -57,7 +57,8 @@ func TestFate(t *testing.T) {
 		{"qwen", copilotStops, pending, pending, pending},
 		{"copilot", `no JSON`, pending, pending, pending},
 	} {
-		read := agents[c.agent].fate("ask_user", gjson.Parse(`{"q":"x","n":[1]}`))
+		a, _ := FindAgent(c.agent)
+		read := a.hooks.fate("ask_user", gjson.Parse(`{"q":"x","n":[1]}`))
 		line := gjson.Parse(c.line)
 		require.Equal(t, c.before, read(line, nil), "%s, before: %s", c.agent, c.line)
 		require.Equal(t, c.after, read(line, words), "%s, after: %s", c.agent, c.line)
@@ -72,7 +73,7 @@ func TestGeminiSpeaksOfStopping(t *testing.T) {
 		`{"type":"user","content":"Request cancelled"}`,
 		`{"type":"info","content":"Update available"}`,
 	} {
-		read := agents["gemini"].fate("ask_user", gjson.Parse(`{}`))
+		read := gemini.fate("ask_user", gjson.Parse(`{}`))
 		require.Equal(t, pending, read(gjson.Parse(line), nil), line)
 	}
 }

@@ -89,13 +89,16 @@ func LocalAddress() string {
 	return "http://127.0.0.1:7717"
 }
 
+// TokenVariable is the variable with the token for a hub.
+const TokenVariable = "ACP_BRIDGE_HUB_TOKEN"
+
 // Token finds the token for a hub: in a file if one is named, in
 // ACP_BRIDGE_HUB_TOKEN, or in the folder of a hub of this user, if the address
 // is one of this machine. That one goes to no other machine.
 func Token(hub *url.URL, file string) (string, error) {
 	local := file == ""
 	if local {
-		if token := strings.TrimSpace(os.Getenv(tokenVariable)); token != "" {
+		if token := strings.TrimSpace(os.Getenv(TokenVariable)); token != "" {
 			return token, nil
 		}
 		if !loopback(hub.Hostname()) {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
+	"os"
 	"time"
 )
 
@@ -32,6 +34,9 @@ func (n *Named) Read() (err error) {
 // Token finds the token.
 func (n *Named) Token() (string, error) { return TokenOf(n.URLs, n.TokenFile) }
 
+// IsFound reports whether the token is one that is found, and that nobody has named.
+func (n *Named) IsFound() bool { return n.TokenFile == "" && os.Getenv(TokenVariable) == "" }
+
 // Options are those of a link to it, nil if there is none.
 func (n *Named) Options(log *slog.Logger) *Options {
 	if len(n.URLs) == 0 {
@@ -52,6 +57,16 @@ func (n *Named) Call(ctx context.Context, method, path string, body, into any) e
 	err := c.Call(ctx, method, path, body, into)
 	if errors.As(err, new(*url.Error)) {
 		return fmt.Errorf("the hub cannot be reached: %w", err)
+	}
+	return err
+}
+
+// Probe asks a hub whether it takes the token. It is asked for a conversation that is not there:
+// to say so is a reply of a hub that does.
+func Probe(ctx context.Context, call func(ctx context.Context, method, path string, body, into any) error) error {
+	err := call(ctx, http.MethodGet, "/conversations/acp-bridge-doctor", nil, nil)
+	if Replied(err, http.StatusNotFound) {
+		return nil
 	}
 	return err
 }

@@ -42,9 +42,8 @@ var ErrNotProven = errors.New("it has not proven that it is the hub, so it was t
 const unknownToken = "this hub does not know the token; acp-bridge-hub device add NAME makes one"
 
 const (
-	tokenVariable = "ACP_BRIDGE_HUB_TOKEN"
-	proofTime     = 5 * time.Second
-	maxProof      = 4 << 10
+	proofTime = 5 * time.Second
+	maxProof  = 4 << 10
 )
 
 // ProofPath is where a hub proves itself.

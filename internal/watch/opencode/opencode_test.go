@@ -344,11 +344,3 @@ func TestNamesThatLeadElsewhere(t *testing.T) {
 	open, _ := p.Board.Waiting(10)
 	require.Len(t, open, 1)
 }
-
-func TestPluginIsItsOwn(t *testing.T) {
-	t.Parallel()
-	text := opencode.Plugin(`/a "b"/acp-bridge`, "hook", "kilo")
-	require.Contains(t, text, opencode.Mark)
-	require.Contains(t, text, `const program = "/a \"b\"/acp-bridge"`)
-	require.Contains(t, text, `const args = ["hook","kilo"]`)
-}

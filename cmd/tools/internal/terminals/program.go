@@ -27,7 +27,7 @@ var Program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "-C", root, "build", "-ldflags", "-X main.hookLimit="+watchtest.Patience.String(), "-o", name, "./cmd/acp-bridge").CombinedOutput()
+	out, err := exec.Command("go", "-C", root, "build", "-ldflags", "-X github.com/acp-bridge/acp-bridge/internal/watch.hookLimit="+watchtest.Patience.String(), "-o", name, "./cmd/acp-bridge").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, out)
 	}

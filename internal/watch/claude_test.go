@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"io"
@@ -26,9 +26,9 @@ import (
 // as long as a user waits. It returns its address and how often it was called.
 func hanging(t *testing.T) (url string, calls *atomic.Int32) {
 	t.Helper()
-	long := hookTime
-	t.Cleanup(func() { hookTime = long })
-	hookTime = time.Second // a busy machine calls it within that
+	long := HubTime
+	t.Cleanup(func() { HubTime = long })
+	HubTime = time.Second // a busy machine calls it within that
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	calls = new(atomic.Int32)
@@ -51,16 +51,15 @@ func hanging(t *testing.T) (url string, calls *atomic.Int32) {
 // called waits until a hub was called so often, and no more.
 func called(t *testing.T, calls *atomic.Int32, n int, why string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return int(calls.Load()) >= n }, patience, time.Millisecond, why)
+	require.Eventually(t, func() bool { return int(calls.Load()) >= n }, watchtest.Patience, time.Millisecond, why)
 	require.EqualValues(t, n, calls.Load(), why)
 }
 
 // hooked runs acp-bridge hook for an event, at a hub.
 func hooked(t *testing.T, event string) string {
 	t.Helper()
-	var out, errs strings.Builder
-	require.NoError(t, runHook(t.Context(), streams{In: strings.NewReader(event), Out: &out, Err: &errs}))
-	require.Empty(t, errs.String())
+	var out strings.Builder
+	require.NoError(t, RunClaude(t.Context(), strings.NewReader(event), &out))
 	return out.String()
 }
 
@@ -68,7 +67,7 @@ func hooked(t *testing.T, event string) string {
 func hookHome(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
-	t.Setenv(hookedEnv, "")
+	t.Setenv(AsksVariable, "")
 }
 
 // listening is a hub that is told something: the request, and what it says.
@@ -88,7 +87,7 @@ func listening(t *testing.T) (url string, told chan [2]string) {
 func TestHookAtAHubThatHangs(t *testing.T) {
 	hookHome(t)
 	url, calls := hanging(t)
-	require.NoError(t, hookState{Hub: url, Token: "x"}.write())
+	require.NoError(t, State{Hub: url, Token: "x", door: claudeDoor}.write())
 	const note = `{"hook_event_name":"PostToolUse","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_use_id":"toolu_1"}`
 	file, err := hublink.StateFile(string(hookSilence))
 	require.NoError(t, err)
@@ -110,15 +109,15 @@ func TestHookAtAHubThatHangs(t *testing.T) {
 func TestBeforeAtAHubThatHangs(t *testing.T) {
 	hookHome(t)
 	url, calls := hanging(t)
-	require.NoError(t, watchState{hookState: hookState{Hub: url, Token: "x"}}.write())
+	require.NoError(t, State{Hub: url, Token: "x", door: agentsDoor}.write())
 	file, err := hublink.StateFile("watch.silent")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600)) // it did not answer before
-	copilot, _ := findHookAgent("copilot")
+	copilot, _ := FindAgent("copilot")
 	for range 3 {
 		var out strings.Builder
 		event := `{"hookName":"permissionRequest","sessionId":"14151a5a","cwd":"/w","toolName":"bash","toolInput":{"command":"make"}}`
-		require.NoError(t, runAgentHook(t.Context(), copilot, streams{In: strings.NewReader(event), Out: &out, Err: &out}))
+		RunAgent(t.Context(), copilot, strings.NewReader(event), &out, nil)
 		require.Empty(t, out.String())
 	}
 	called(t, calls, 1, "then it is left alone")
@@ -129,7 +128,7 @@ func TestHookAtAHubThatIsBack(t *testing.T) {
 	hookHome(t)
 	server := httptest.NewServer(watchtest.Proves("x", func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
-	require.NoError(t, hookState{Hub: server.URL, Token: "x"}.write())
+	require.NoError(t, State{Hub: server.URL, Token: "x", door: claudeDoor}.write())
 	file, err := hublink.StateFile(string(hookSilence))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600))
@@ -190,14 +189,14 @@ func TestHookAtAHubThatLies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
 			t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
-			t.Setenv(hookedEnv, test.asks)
+			t.Setenv(AsksVariable, test.asks)
 			server := httptest.NewServer(watchtest.Proves("x", func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Location", elsewhere.URL+r.URL.Path)
 				w.WriteHeader(test.status)
 				_, _ = io.WriteString(w, test.body)
 			}))
 			defer server.Close()
-			require.NoError(t, hookState{Hub: server.URL, Token: "x"}.write())
+			require.NoError(t, State{Hub: server.URL, Token: "x", door: claudeDoor}.write())
 			require.Equal(t, test.printed, hooked(t, `{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_input":{"command":"make"}}`))
 		})
 	}
@@ -208,7 +207,7 @@ func TestHookAtAHubThatLies(t *testing.T) {
 func TestHookOfGrok(t *testing.T) {
 	hookHome(t)
 	url, told := listening(t)
-	require.NoError(t, hookState{Hub: url, Token: "x"}.write())
+	require.NoError(t, State{Hub: url, Token: "x", door: claudeDoor}.write())
 	const grok = `{"hookEventName":"stop","sessionId":"01a1e96b-8ede","cwd":"/w","reason":"end_turn","hook_event_name":"Stop","session_id":"01a1e96b-8ede","permission_mode":"default"}`
 	require.Empty(t, hooked(t, grok))
 	require.Empty(t, told)
@@ -257,7 +256,7 @@ func TestHooksSwitchedOff(t *testing.T) {
 func TestAgentsTellThatTheyWait(t *testing.T) {
 	hookHome(t)
 	url, told := listening(t)
-	require.NoError(t, watchState{hookState: hookState{Hub: url, Token: "x"}}.write())
+	require.NoError(t, State{Hub: url, Token: "x", door: agentsDoor}.write())
 	const in = `"session_id":"session_1","cwd":"/w"`
 	const runs = `{"hook_event_name":"PermissionRequest",` + in + `,"tool_name":"Bash","action":"`
 	const notice, uses = `{"hookEventName":"notification","hook_event_name":"Notification",` + in, `{"hookEventName":"pre_tool_use","hook_event_name":"PreToolUse",` + in
@@ -278,10 +277,10 @@ func TestAgentsTellThatTheyWait(t *testing.T) {
 		uses + `,"tool_name":"ask_user_question","tool_input":{"questions":[{"question":"Which database?"}]}}`: "Which database?",
 		uses + `,"tool_name":"run_terminal_command","tool_input":{"command":"make"}}`:                          "",
 	}} {
-		a, _ := findHookAgent(name)
+		a, _ := FindAgent(name)
 		run := func(event string) {
 			var out strings.Builder
-			require.NoError(t, runAgentHook(t.Context(), a, streams{In: strings.NewReader(event), Out: &out, Err: &out}))
+			RunAgent(t.Context(), a, strings.NewReader(event), &out, nil)
 			require.Empty(t, out.String())
 		}
 		for event, want := range events {
@@ -289,12 +288,12 @@ func TestAgentsTellThatTheyWait(t *testing.T) {
 				require.Empty(t, told, event)
 				continue
 			}
-			require.Equal(t, [2]string{"POST /conversations/session_1/turn Bearer x", `{"event":"waits","agent":"` + a.title + `","dir":"/w","text":"` + want + `"}`}, <-told)
+			require.Equal(t, [2]string{"POST /conversations/session_1/turn Bearer x", `{"event":"waits","agent":"` + a.Title + `","dir":"/w","text":"` + want + `"}`}, <-told)
 		}
-		t.Setenv(hookedEnv, "1") // an acp-bridge that runs it asks already
+		t.Setenv(AsksVariable, "1") // an acp-bridge that runs it asks already
 		run(runs + `make"}`)
 		require.Empty(t, told)
-		t.Setenv(hookedEnv, "")
+		t.Setenv(AsksVariable, "")
 	}
 }
 
@@ -316,10 +315,12 @@ func TestAwayIsWhatTheHubSays(t *testing.T) {
 			w.WriteHeader(c.status)
 			_, _ = io.WriteString(w, c.body)
 		}))
-		st := hookState{Hub: hub.URL, Token: "t"}
-		require.Equal(t, c.away, st.away(t.Context()), "%d %s", c.status, c.body)
+		st := State{Hub: hub.URL, Token: "t"}
+		away, _ := st.away(t.Context())
+		require.Equal(t, c.away, away, "%d %s", c.status, c.body)
 		hub.Close()
-		require.False(t, st.away(t.Context()), "it is not there")
+		away, _ = st.away(t.Context())
+		require.False(t, away, "it is not there")
 	}
 }
 
@@ -351,4 +352,12 @@ func TestHookWaitsForWhatWasSaid(t *testing.T) {
 		require.Empty(t, about.Decode(aboutSession(event)).Prompt)
 		require.Less(t, time.Since(start), 2*writeTime)
 	})
+}
+
+func TestPluginIsItsOwn(t *testing.T) {
+	t.Parallel()
+	text := pluginOf(`/a "b"/acp-bridge`, "hook", "kilo")
+	require.Contains(t, text, pluginMark)
+	require.Contains(t, text, `const program = "/a \"b\"/acp-bridge"`)
+	require.Contains(t, text, `const args = ["hook","kilo"]`)
 }

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"bytes"
@@ -12,12 +12,13 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
-// hookPart is what is installed for an agent: a file, or a part of one that is the user's.
-type hookPart struct {
+// part is what is installed for an agent: a file, or a part of one that is the user's.
+type part struct {
 	what string // it is, for people
 	file func() (string, error)
 	// text is what is installed, for people.
@@ -36,7 +37,7 @@ var errNotOurs = errors.New("is not ours")
 var errOther = errors.New("is that of another version, or starts an acp-bridge elsewhere")
 
 // change is the file as edit makes it.
-func (p hookPart) change(edit func(there []byte) ([]byte, error)) (name string, there, data []byte, err error) {
+func (p part) change(edit func(there []byte) ([]byte, error)) (name string, there, data []byte, err error) {
 	if name, err = p.file(); err != nil {
 		return name, nil, nil, err
 	}
@@ -49,7 +50,7 @@ func (p hookPart) change(edit func(there []byte) ([]byte, error)) (name string, 
 }
 
 // put checks that it can be installed, and says where; calling what it returns does it.
-func (p hookPart) put(program string) (do func() error, where string, err error) {
+func (p part) put(program string) (do func() error, where string, err error) {
 	edit := func(there []byte) ([]byte, error) { return p.with(there, program) }
 	where, _, _, err = p.change(edit)
 	return func() error {
@@ -62,7 +63,7 @@ func (p hookPart) put(program string) (do func() error, where string, err error)
 }
 
 // take removes it. What is not there any more is no error.
-func (p hookPart) take() error {
+func (p part) take() error {
 	name, there, data, err := p.change(p.without)
 	switch {
 	case err != nil || bytes.Equal(there, data):
@@ -74,7 +75,7 @@ func (p hookPart) take() error {
 }
 
 // look says where it is, or why it does not work.
-func (p hookPart) look(program string) (found string, err error) {
+func (p part) look(program string) (found string, err error) {
 	name, err := p.file()
 	if err != nil {
 		return "", err
@@ -87,9 +88,9 @@ func (p hookPart) look(program string) (found string, err error) {
 }
 
 // ownFile is a file of ours: all of them have the mark in it.
-func ownFile(what string, file func() (string, error), text func(program string) string, mark string) hookPart {
+func ownFile(what string, file func() (string, error), text func(program string) string, mark string) part {
 	ours := func(there []byte) bool { return strings.Contains(string(there), mark) }
-	return hookPart{
+	return part{
 		what: what, file: file, text: text,
 		with: func(there []byte, program string) ([]byte, error) {
 			if there != nil && !ours(there) {
@@ -117,11 +118,11 @@ func ownFile(what string, file func() (string, error), text func(program string)
 
 // inSettings are hooks in a file of settings, beside the user's own: ours are known by
 // their command and arguments.
-func inSettings(file func() (string, error), hooks func(program string) json.RawMessage, ours func(command string, args []string) bool) hookPart {
-	return hookPart{
+func inSettings(file func() (string, error), hooks func(program string) json.RawMessage, ours func(command string, args []string) bool) part {
+	return part{
 		what: "hooks", file: file,
 		text: func(program string) string {
-			return indented(fmt.Appendf(nil, `{"hooks":%s}`, hooks(program)))
+			return clean.Indented(fmt.Sprintf(`{"hooks":%s}`, hooks(program))) + "\n"
 		},
 		with: func(there []byte, program string) ([]byte, error) { return merged(there, hooks(program), ours) },
 		without: func(there []byte) ([]byte, error) {
@@ -136,7 +137,7 @@ func inSettings(file func() (string, error), hooks func(program string) json.Raw
 			}
 			for event, want := range gjson.ParseBytes(hooks(program)).Map() {
 				entries := gjson.GetBytes(there, "hooks."+gjson.Escape(event)).Array()
-				if !slices.ContainsFunc(entries, func(e gjson.Result) bool { return indented([]byte(e.Raw)) == indented([]byte(want.Get("0").Raw)) }) {
+				if !slices.ContainsFunc(entries, func(e gjson.Result) bool { return clean.Indented(e.Raw) == clean.Indented(want.Get("0").Raw) }) {
 					return missing(event, name)
 				}
 			}
@@ -177,14 +178,7 @@ func merged(there []byte, hooks json.RawMessage, ours func(command string, args 
 	if members > 1 {
 		return nil, errors.New("expected one object named hooks")
 	}
-	return []byte(indented(hook.Merge(there, hooks, ours))), nil
-}
-
-// indented is JSON for people.
-func indented(data []byte) string {
-	var b bytes.Buffer
-	_ = json.Indent(&b, data, "", "  ") // it is JSON
-	return strings.TrimSuffix(b.String(), "\n") + "\n"
+	return []byte(clean.Indented(hook.Merge(there, hooks, ours)) + "\n"), nil
 }
 
 // homeFile is a file in the folder that an agent keeps in the user's home, or that a

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // A hook may wait as long as a working day. Most agents count in milliseconds, and Copilot in
@@ -27,7 +28,7 @@ func shellHooks(agent string, timeout int, matchers map[string]string) func(prog
 		hooks := map[string]any{}
 		for event, matcher := range matchers {
 			hooks[event] = []any{map[string]any{"matcher": matcher, "hooks": []any{
-				map[string]any{"type": "command", "command": shellQuote(program) + " hook " + agent, "timeout": timeout},
+				map[string]any{"type": "command", "command": proc.ShellQuote(program) + " hook " + agent, "timeout": timeout},
 			}}}
 		}
 		return clean.JSON(hooks)
@@ -37,14 +38,14 @@ func shellHooks(agent string, timeout int, matchers map[string]string) func(prog
 // grokHooks are a file of hooks for Grok.
 func grokHooks(program string) string {
 	hooks := shellHooks("grok", noticeSeconds, map[string]string{"Notification": "^" + grokWaits + "$", "PreToolUse": "^" + grokAsks + "$"})
-	return indented(clean.JSON(map[string]any{"hooks": hooks(program)}))
+	return clean.Indented(clean.JSON(map[string]any{"hooks": hooks(program)})) + "\n"
 }
 
 // copilotHooks are a file of hooks: one that asks for permissions, and one for questions.
 func copilotHooks(program string) string {
-	entry := []any{map[string]any{"type": "command", "bash": shellQuote(program) + " hook copilot",
+	entry := []any{map[string]any{"type": "command", "bash": proc.ShellQuote(program) + " hook copilot",
 		"powershell": "& '" + strings.ReplaceAll(program, "'", "''") + "' hook copilot", "timeoutSec": waitSeconds}}
-	return indented(clean.JSON(map[string]any{"version": 1, "hooks": map[string]any{"permissionRequest": entry, "preToolUse": entry}}))
+	return clean.Indented(clean.JSON(map[string]any{"version": 1, "hooks": map[string]any{"permissionRequest": entry, "preToolUse": entry}})) + "\n"
 }
 
 // kimiEvents are the events that tell that Kimi waits, with what they are limited to.
@@ -52,7 +53,7 @@ var kimiEvents = [][2]string{{"PermissionRequest", ""}, {"PreToolUse", kimiAsks}
 
 // kimiHooks are hooks in the settings of Kimi.
 func kimiHooks(program string) string {
-	command := clean.JSON(shellQuote(program) + " hook kimi") // such a string is one of TOML, too
+	command := clean.JSON(proc.ShellQuote(program) + " hook kimi") // such a string is one of TOML, too
 	var b strings.Builder
 	for _, e := range kimiEvents {
 		fmt.Fprintf(&b, "\n[[hooks]]\nevent = %q\n", e[0])
@@ -66,8 +67,8 @@ func kimiHooks(program string) string {
 
 // inTOML are tables [[hooks]] in a file of settings, beside the user's own. Ours run
 // acp-bridge with the mark: comments are lost when the agent writes the file anew.
-func inTOML(file func() (string, error), text func(program string) string, mark string) hookPart {
-	return hookPart{
+func inTOML(file func() (string, error), text func(program string) string, mark string) part {
+	return part{
 		what: "hooks", file: file,
 		text: func(program string) string { return strings.TrimPrefix(text(program), "\n") },
 		with: func(there []byte, program string) ([]byte, error) {

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 
 // runNotice tells the hub that an agent waits in its terminal. That is all that a hook of
 // such an agent can do: it takes no answer.
-func runNotice(ctx context.Context, s streams, a hookAgent, state watchState) error {
-	data, err := io.ReadAll(io.LimitReader(s.In, maxHookEvent))
+func runNotice(ctx context.Context, in io.Reader, a Agent, state State) error {
+	data, err := io.ReadAll(io.LimitReader(in, maxEvent))
 	if err != nil {
 		return err
 	}
@@ -26,9 +26,8 @@ func runNotice(ctx context.Context, s streams, a hookAgent, state watchState) er
 	if session == "" || text == "" {
 		return nil
 	}
-	told := hublink.Turn{Event: hublink.TurnWaits, Agent: a.title, Dir: e.Get("cwd").Str, Text: clean.Truncate(about.Redact(clean.Truncate(text, maxSearched)), maxNotice)}
-	_, err = state.fetch(ctx, http.MethodPost, "/conversations/"+url.PathEscape(session)+"/turn", clean.JSON(told))
-	return err
+	told := hublink.Turn{Event: hublink.TurnWaits, Agent: a.Title, Dir: e.Get("cwd").Str, Text: clean.Truncate(about.Redact(clean.Truncate(text, maxSearched)), maxNotice)}
+	return state.call(ctx, http.MethodPost, "/conversations/"+url.PathEscape(session)+"/turn", told, nil)
 }
 
 const (

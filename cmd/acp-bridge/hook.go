@@ -28,7 +28,8 @@ func hookCommand(fs *flagSet) runner {
 	h.flags(fs)
 	return func(ctx context.Context, args []string, s streams) error {
 		if len(args) == 0 {
-			return watch.RunClaude(ctx, s.In, s.Out)
+			watch.RunClaude(ctx, s.In, s.Out)
+			return nil
 		}
 		words, err := fs.ParseWords(args)
 		if err != nil {

@@ -145,11 +145,10 @@ func runPlugin(ctx context.Context, state State, plugin func(context.Context, *W
 	signal.Ignore(os.Interrupt, syscall.SIGHUP, syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
-	o, err := state.options()
+	w, err := state.watch()
 	if err != nil {
 		return err
 	}
-	w := Start(o)
 	defer w.Close()
 	return plugin(ctx, w)
 }
@@ -236,18 +235,17 @@ func runBehind(ctx context.Context, in io.Reader, out io.Writer, a Agent, state 
 	if err != nil {
 		return err
 	}
-	o, err := state.options()
+	w, err := state.watch()
 	if err != nil {
 		return err
 	}
+	defer w.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		_, _ = lines.ReadByte() // the hook has ended
 		cancel()
 	}()
-	w := Start(o)
-	defer w.Close()
 	asking.Hold(ctx, w, func(ctx context.Context) bool { away, _ := state.away(ctx); return away }, out)
 	return nil
 }

@@ -44,39 +44,34 @@ var (
 
 // RunClaude is what Claude Code starts for an event. Whatever goes wrong is as if there
 // were no hook: it says nothing, and ends well.
-func RunClaude(ctx context.Context, in io.Reader, out io.Writer) error {
-	if os.Getenv(AsksVariable) != "" {
-		return nil
-	}
+func RunClaude(ctx context.Context, in io.Reader, out io.Writer) {
 	data, err := io.ReadAll(io.LimitReader(in, maxEvent))
-	if err != nil {
-		return nil
-	}
-	if gjson.GetBytes(data, "hookEventName").Exists() { // Grok runs the hooks in Claude Code's settings, too
-		return nil
+	grok := gjson.GetBytes(data, "hookEventName").Exists() // it runs the hooks in Claude Code's settings, too
+	if err != nil || grok || os.Getenv(AsksVariable) != "" {
+		return
 	}
 	data = hook.From(data, os.Getenv("CLAUDE_PID"))
 	e, err := hook.Parse(data)
 	if err != nil {
-		return nil
+		return
 	}
 	state, err := ReadClaude()
 	if err != nil {
-		return nil
+		return
 	}
 	h := &hookRun{event: e, name: life.Mint()}
 	if h.hub, err = state.caller(); err != nil {
-		return nil
+		return
 	}
 	if !e.Asks() {
 		h.note(ctx, data)
-		return nil
+		return
 	}
 	answers := make(chan bool, 1)
 	go func() { answers <- !e.Blocks() || h.alive(ctx) }()
 	h.about = aboutSession(e)
 	if !<-answers {
-		return nil
+		return
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -87,7 +82,6 @@ func RunClaude(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err == nil && clean.ValidJSON(reply) && gjson.GetBytes(reply, "hookSpecificOutput").Exists() {
 		_, _ = out.Write(reply)
 	}
-	return nil
 }
 
 // silence is a file with a byte for each time in a row that a hub did not answer in time.
@@ -203,6 +197,7 @@ const (
 func (h *hookRun) hold(ctx context.Context, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	go endWithParent(ctx, func() { h.ended.Store(true); cancel() })
 	go h.look(ctx, cancel)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		began := time.Now()
@@ -241,12 +236,12 @@ func (h *hookRun) takeBack() {
 	_, _ = h.post(ctx, hook.TakenBackIn(h.event.Session, h.name))
 }
 
-// look ends the waiting when Claude Code is gone, or the hub is while the terminal
-// waits for it, and tells the hub when the dialog in the terminal is gone.
+// look ends the waiting when the hub is gone while the terminal waits for it, and tells the
+// hub when the dialog in the terminal is gone.
 func (h *hookRun) look(ctx context.Context, cancel func()) {
 	tick := time.NewTicker(parentTime)
 	defer tick.Stop()
-	parent, dialog, since := os.Getppid(), dialogWatch{pid: os.Getenv("CLAUDE_PID")}, time.Time{}
+	dialog, since := dialogWatch{pid: os.Getenv("CLAUDE_PID")}, time.Time{}
 	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
@@ -254,9 +249,6 @@ func (h *hookRun) look(ctx context.Context, cancel func()) {
 		case <-tick.C:
 		}
 		switch {
-		case os.Getppid() != parent:
-			h.ended.Store(true) // it was killed, and told nobody
-			cancel()
 		case h.event.Blocks() && n%10 == 0 && !h.alive(ctx):
 			cancel()
 		case !h.event.Blocks() && (!dialog.seen || n%5 == 0) && (h.over.Load() || dialog.gone()):

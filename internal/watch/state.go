@@ -63,13 +63,13 @@ func (st State) call(ctx context.Context, method, path string, body, into any) e
 	return c.Call(ctx, method, path, body, into)
 }
 
-// options are those of a link to that hub.
-func (st State) options() (hublink.Options, error) {
+// watch begins to put what an agent asks to that hub.
+func (st State) watch() (*Watch, error) {
 	urls, err := hublink.ParseURLs(st.Hub)
 	if err != nil {
-		return hublink.Options{}, err
+		return nil, err
 	}
-	return hublink.Options{URL: urls[0], Others: urls[1:], Token: st.token}, nil
+	return Start(hublink.Options{URL: urls[0], Others: urls[1:], Token: st.token}), nil
 }
 
 func (st State) token() (string, error) { return st.Token, nil }

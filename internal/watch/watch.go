@@ -199,6 +199,9 @@ func (w *Watch) end(it *dialog, o convert.Outcome, by string) {
 	}
 }
 
+// ErrLate is why an agent takes no answer: its terminal had one.
+var ErrLate = errors.New("it was answered in the terminal before")
+
 var errTooLate = errors.New("it was answered, or taken back, in the terminal before")
 
 // changed gives the agent what stands at the desk. What has ended where the agent runs

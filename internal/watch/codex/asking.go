@@ -100,7 +100,7 @@ func (r *run) asked(id, method string, m gjson.Result) (it desk.Item, item strin
 // interrupted.
 func (r *run) reply(ctx context.Context, o *opened, p gjson.Result, req dialect.Request, outcome convert.Outcome) error {
 	if !r.mark(o, true) {
-		return errLate
+		return watch.ErrLate
 	}
 	if outcome.Status != convert.Answered {
 		_, err := r.client.call(ctx, "turn/interrupt", map[string]string{"threadId": o.thread, "turnId": p.Get("turnId").Str})
@@ -111,8 +111,6 @@ func (r *run) reply(ctx context.Context, o *opened, p gjson.Result, req dialect.
 	}
 	return watch.ErrUnsure // Codex says of a question that it is resolved, and not how
 }
-
-var errLate = errors.New("it was answered in the terminal before")
 
 // told reports whether we have said something to Codex.
 func (r *run) told(o *opened) (sent bool) {
@@ -205,7 +203,7 @@ func (r *run) permission(id string, input json.RawMessage, decisions []decision)
 			return err
 		}
 		if !r.mark(o, d.yes) {
-			return errLate
+			return watch.ErrLate
 		}
 		if err := r.client.send(ctx, json.RawMessage(`{"id":`+id+`,"result":`+d.result+`}`)); err != nil {
 			return err
@@ -296,7 +294,7 @@ func (r *run) completed(thread string, item gjson.Result) {
 		delete(r.open, id)
 		var err error
 		if wasDeclined(item) == o.yes {
-			err = errLate
+			err = watch.ErrLate
 		}
 		r.finish(o, err)
 	}

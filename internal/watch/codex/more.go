@@ -69,7 +69,7 @@ func (r *run) elicited(id string, p gjson.Result) (it desk.Item, item string, an
 			return err
 		}
 		if !r.mark(o, true) {
-			return errLate
+			return watch.ErrLate
 		}
 		if err := r.client.send(ctx, json.RawMessage(`{"id":`+id+`,"result":`+elicitationResult(reply)+`}`)); err != nil {
 			return err

@@ -255,9 +255,6 @@ func (r *run) over(session string) {
 	}
 }
 
-// errLate is for whoever answered too late.
-var errLate = errors.New("it was answered in the terminal before")
-
 // errEnded is for an answer on which OpenCode has said nothing: it may have taken it.
 const errEnded = watch.Unsure("the agent has ended, and did not say whether it took the answer")
 
@@ -267,7 +264,7 @@ func (r *run) tell(ctx context.Context, path string, body any) error {
 	var said statusError
 	switch {
 	case errors.As(err, &said) && said.status == http.StatusNotFound:
-		return errLate
+		return watch.ErrLate
 	case errors.Is(err, context.Canceled): // it was sent
 		return errEnded
 	}

@@ -164,7 +164,7 @@ func examineHub(ctx context.Context, address string) watch.Finding {
 	h := hubFlags{hublink.Named{Address: address}}
 	err := h.check(0)
 	if err == nil {
-		err = hublink.Probe(ctx, h.call)
+		err = hublink.Probe(ctx, h.Call)
 	}
 	var said hublink.ReplyError
 	switch ok := errors.As(err, &said); {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli/clitest"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 func TestHelp(t *testing.T) { clitest.Check(t, program()) }
@@ -154,9 +155,9 @@ func TestChatQuestions(t *testing.T) {
 
 // Whoever reads what waits is told who asks, where, and whether anybody waits for it.
 func TestWhoAsksAtAHub(t *testing.T) {
-	q := hubQuestion{waitingQuestion: waitingQuestion{Agent: "Codex", Cwd: "/p", Branch: "main", Machine: "box", Asked: time.Now()}}
+	q := hubQuestion{&hublink.AtHub{Waiting: hublink.Waiting{Agent: "Codex", Cwd: "/p", Branch: "main", Machine: "box", Asked: time.Now()}}}
 	require.Regexp(t, `^Codex in /p \(main\) on box, .*, the agent waits$`, q.from())
 	q.State.Gone = true
 	require.Regexp(t, `, the agent is gone, but may come back$`, q.from())
-	require.Regexp(t, `^an agent in an unknown folder, `, (&hubQuestion{waitingQuestion: waitingQuestion{Asked: time.Now()}}).from())
+	require.Regexp(t, `^an agent in an unknown folder, `, hubQuestion{&hublink.AtHub{Waiting: hublink.Waiting{Asked: time.Now()}}}.from())
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,11 +63,8 @@ func hookCommand(fs *flagSet) runner {
 		if err := h.atLocalHub(); err != nil {
 			return err
 		}
-		if err := refuses(ctx, a); err != nil {
+		if err := cmp.Or(refuses(ctx, a), h.hasToken()); err != nil {
 			return err
-		}
-		if _, err := h.Token(); err != nil {
-			return cli.Usage(err)
 		}
 		o.Hub = h.Named
 		return o.Install(ctx, a)
@@ -109,17 +107,21 @@ func awayCommand(away bool) func(*flagSet) runner {
 			if err := fs.ParseFlags(args, ""); err != nil {
 				return err
 			}
-			if err := h.atLocalHub(); err != nil {
-				return err
+			err := h.atLocalHub()
+			if err == nil {
+				err = h.hasToken()
 			}
-			if err := h.call(ctx, http.MethodPost, "/away", map[string]bool{"away": away}, nil); err != nil {
+			if err == nil {
+				err = h.Call(ctx, http.MethodPost, "/away", map[string]bool{"away": away}, nil)
+			}
+			if err != nil {
 				return err
 			}
 			said := "Back: questions come to the terminal again.\n"
 			if away {
 				said = "Away: questions of sub-agents and MCP servers, and of Qwen, Copilot and Gemini, wait at the hub, not in the terminal. acp-bridge back ends this.\n"
 			}
-			_, err := io.WriteString(s.Out, said)
+			_, err = io.WriteString(s.Out, said)
 			return err
 		}
 	}

@@ -53,12 +53,12 @@ func (h *hubFlags) atLocalHub() error {
 	return h.check(0)
 }
 
-// call makes one request to the hub. Without a token there is none to make.
-func (h *hubFlags) call(ctx context.Context, method, path string, body, into any) error {
+// hasToken is for those that make a request at once: without a token there is none to make.
+func (h *hubFlags) hasToken() error {
 	if _, err := h.Token(); err != nil {
 		return cli.Usage(err)
 	}
-	return h.Call(ctx, method, path, body, into)
+	return nil
 }
 
 // link joins a desk to the hub, if there is one, until end is called.

@@ -14,6 +14,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
@@ -58,9 +59,13 @@ func questionsCommand(fs *flagSet) runner {
 		if err := o.bound(s); err != nil {
 			return err
 		}
-		switch {
-		case len(o.hub.URLs) == 0:
+		if len(o.hub.URLs) == 0 {
 			return o.run(ctx, files{&pending.Store{}}, s)
+		}
+		if err := o.hub.hasToken(); err != nil {
+			return err
+		}
+		switch {
 		case ofRecord(o.action):
 			return o.atRecord(ctx, s)
 		}
@@ -101,7 +106,7 @@ type openQuestion interface {
 	// line says in a list what it is, and asks what; of a damaged file nothing.
 	line() (what string, asks []convert.Question)
 	// shown is the question as --json shows it, and show shows it to people.
-	shown() waitingQuestion
+	shown() hublink.Waiting
 	show(w io.Writer) error
 	answer(ctx context.Context, o questionsOptions, s streams) error
 	// clear takes it back in its asker's place.
@@ -139,7 +144,7 @@ func (o questionsOptions) list(ctx context.Context, at place, s streams) error {
 		return err
 	}
 	if o.json {
-		list := make([]waitingQuestion, len(all))
+		list := make([]hublink.Waiting, len(all))
 		for i, q := range all {
 			list[i] = q.shown()
 		}
@@ -361,4 +366,18 @@ func (f fileQuestion) clear(_ context.Context, s streams) error {
 	}
 	_, err := fmt.Fprintf(s.Out, "Removed: %s\n", clean.Line(f.Path))
 	return err
+}
+
+// shown is a file as --json shows it.
+func (f fileQuestion) shown() hublink.Waiting {
+	q := hublink.Waiting{
+		Conversation: f.Session, Question: f.ID, Kind: "question", Agent: f.Agent, File: f.Path, Asked: f.Asked,
+		Questions: hublink.WaitingQuestions(f.Questions, f.Answers), Settled: f.Err == nil && f.Settled(),
+	}
+	if err := errors.Join(f.Err, f.Foreign); err != nil {
+		q.Problem = err.Error()
+	} else if f.store.Lost(f.File) {
+		q.Gone, q.Problem = true, askerGone
+	}
+	return q
 }

@@ -60,7 +60,7 @@ func (o questionsOptions) atRecord(ctx context.Context, s streams) error {
 			History []json.RawMessage
 			Next    string
 		}
-		if err := o.hub.call(ctx, http.MethodGet, "/history?"+query.Encode(), nil, &page); err != nil {
+		if err := o.hub.Call(ctx, http.MethodGet, "/history?"+query.Encode(), nil, &page); err != nil {
 			return err
 		}
 		for _, raw := range page.History {
@@ -193,7 +193,7 @@ func (o questionsOptions) forget(ctx context.Context, s streams) error {
 		Forgotten int `json:"forgotten"`
 		Left      int `json:"left"`
 	}
-	if err := o.hub.call(ctx, http.MethodDelete, "/history?"+query.Encode(), nil, &done); err != nil {
+	if err := o.hub.Call(ctx, http.MethodDelete, "/history?"+query.Encode(), nil, &done); err != nil {
 		return fmt.Errorf("not forgotten: %w", err)
 	}
 	if o.json {

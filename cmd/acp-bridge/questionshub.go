@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,35 +15,15 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
-// hubQuestion is a question that waits at a hub, as GET /questions has it.
-type hubQuestion struct {
-	hub *hubFlags
-	waitingQuestion
-	State struct {
-		Revision  uint64          `json:"revision"`
-		Gone      bool            `json:"asker_gone"`
-		Questions []shownQuestion `json:"questions"`
-	} `json:"state"`
-}
-
-// call is the question as it is asked here.
-func (q *hubQuestion) call() convert.Call {
-	c := convert.Call{Session: q.Conversation, ID: q.Question}
-	for _, s := range q.State.Questions {
-		sub := convert.Question{Text: s.Question, Header: s.Header, MultiSelect: s.MultiSelect, Closed: s.Closed}
-		for _, o := range s.Options {
-			sub.Options = append(sub.Options, convert.Option{Label: o.Label, Description: o.Description, Preview: o.Preview})
-		}
-		c.Questions = append(c.Questions, sub)
-	}
-	return c
-}
+// hubQuestion is a question that waits at a hub.
+type hubQuestion struct{ *hublink.AtHub }
 
 // from says who asks, where, since when, and whether it still waits.
-func (q *hubQuestion) from() string {
+func (q hubQuestion) from() string {
 	where := cmp.Or(q.Cwd, "an unknown folder")
 	if q.Branch != "" {
 		where += " (" + q.Branch + ")"
@@ -62,73 +40,41 @@ func (q *hubQuestion) from() string {
 
 // list has those that wait, the newest first.
 func (h *hubFlags) list(ctx context.Context) (list []openQuestion, err error) {
-	all, err := h.questions(ctx)
+	all, err := h.Waiting(ctx)
 	for _, q := range all {
-		list = append(list, q)
+		list = append(list, hubQuestion{q})
 	}
 	return list, err
 }
 
-func (h *hubFlags) questions(ctx context.Context) ([]*hubQuestion, error) {
-	var reply struct{ Questions []*hubQuestion }
-	path := "/questions"
-	if h.Group != "" {
-		path += "?group=" + url.QueryEscape(h.Group)
-	}
-	err := h.call(ctx, http.MethodGet, path, nil, &reply)
-	for _, q := range reply.Questions {
-		q.hub = h
-	}
-	return reply.Questions, err
+func (q hubQuestion) line() (string, []convert.Question) {
+	return fmt.Sprintf("%s  %s", clean.Line(q.Question), q.from()), q.Call().Questions
 }
 
-func (q *hubQuestion) line() (string, []convert.Question) {
-	return fmt.Sprintf("%s  %s", clean.Line(q.Question), q.from()), q.call().Questions
-}
-
-func (q *hubQuestion) show(w io.Writer) error {
+func (q hubQuestion) show(w io.Writer) error {
 	fmt.Fprintf(w, "%s  %s\n%s, conversation %s, asked %s\n", clean.Line(q.Question), q.from(),
 		cmp.Or(clean.Line(q.Title), "Question"), clean.Line(q.Conversation), q.Asked.Local().Format(time.DateTime))
-	if text := q.approves(); text != "" {
+	if text := q.Approves(); text != "" {
 		fmt.Fprintf(w, "\n   %s\n", strings.ReplaceAll(text, "\n", "\n   "))
 	}
-	for i, sub := range q.call().Questions {
+	for i, sub := range q.Call().Questions {
 		showQuestion(w, i+1, sub)
 	}
 	return nil
-}
-
-// abbreviates reports whether a name is how a long id begins, as a person types it.
-// A short one may be the id of another question, which was answered a moment ago.
-func abbreviates(name, id string) bool {
-	const least, left = 8, 4
-	return len(name) >= least && len(id)-len(name) >= left && strings.HasPrefix(id, name)
 }
 
 // choose finds the question that was named: by its id, or by how a long one begins.
 // Without a name it is the only one that waits, or the one that a person
 // picks.
 func (h *hubFlags) choose(ctx context.Context, o questionsOptions, s streams) (openQuestion, error) {
-	all, err := h.questions(ctx)
+	all, err := h.Waiting(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var found []*hubQuestion
-	for _, q := range all {
-		if o.name == "" || o.name == q.Question || o.name == q.Conversation+"/"+q.Question {
-			found = append(found, q)
-		}
-	}
-	if len(found) == 0 {
-		for _, q := range all {
-			if abbreviates(strings.TrimPrefix(o.name, q.Conversation+"/"), q.Question) {
-				found = append(found, q)
-			}
-		}
-	}
+	found := hublink.FindWaiting(all, o.name)
 	switch {
 	case len(found) == 1:
-		return found[0], nil
+		return hubQuestion{found[0]}, nil
 	case len(found) == 0 && o.name == "":
 		return nil, usagef("no open questions")
 	case len(found) == 0:
@@ -142,7 +88,7 @@ func (h *hubFlags) choose(ctx context.Context, o questionsOptions, s streams) (o
 		if len(q.State.Questions) > 0 {
 			text = clean.Truncate(clean.Line(q.State.Questions[0].Question), 60)
 		}
-		list.Options = append(list.Options, convert.Option{Label: strconv.Itoa(i+1) + ". " + text, Description: q.from()})
+		list.Options = append(list.Options, convert.Option{Label: strconv.Itoa(i+1) + ". " + text, Description: hubQuestion{q}.from()})
 	}
 	outcome, err := convert.Outcome{}, error(terminal.ErrNoTerminal)
 	if !o.json && !o.answers.given && o.answers.file == "" {
@@ -156,33 +102,23 @@ func (h *hubFlags) choose(ctx context.Context, o questionsOptions, s streams) (o
 	}
 	for i, opt := range list.Options {
 		if len(outcome.Answers[0].Selected) == 1 && outcome.Answers[0].Selected[0] == opt.Label {
-			return found[i], nil
+			return hubQuestion{found[i]}, nil
 		}
 	}
 	return nil, cli.Exit{Code: exitCancelled}
 }
 
-// path is where the question is answered, as it was seen.
-func (q *hubQuestion) path(what string) string {
-	return "/conversations/" + url.PathEscape(q.Conversation) + "/" + what + "?question=" + url.QueryEscape(q.Question) +
-		"&revision=" + strconv.FormatUint(q.State.Revision, 10) + "&group=" + url.QueryEscape(cmp.Or(q.Group, "owner"))
-}
-
-// approves is all that a permission is for, as the hub shows it, or the tool's input if the
-// hub is too old to.
-func (q *hubQuestion) approves() string { return clean.Visible(cmp.Or(q.Shown, q.Detail)) }
-
 // approved is what a person is asked: of a permission all that it is for.
-func (q *hubQuestion) approved(c convert.Call) convert.Call {
-	if text := q.approves(); q.Kind == "permission" && text != "" && len(c.Questions) > 0 {
+func (q hubQuestion) approved(c convert.Call) convert.Call {
+	if text := q.Approves(); q.Kind == "permission" && text != "" && len(c.Questions) > 0 {
 		c.Questions = slices.Clone(c.Questions)
 		c.Questions[0].Text += "\n" + text
 	}
 	return c
 }
 
-func (q *hubQuestion) clear(ctx context.Context, s streams) error {
-	if err := q.hub.call(ctx, http.MethodPost, q.path("cancel"), nil, nil); err != nil {
+func (q hubQuestion) clear(ctx context.Context, s streams) error {
+	if err := q.Dismiss(ctx); err != nil {
 		return fmt.Errorf("%s: not dismissed: %w", clean.Line(q.Question), err)
 	}
 	_, err := fmt.Fprintf(s.Out, "Dismissed: %s\n", clean.Line(q.Question))
@@ -190,25 +126,28 @@ func (q *hubQuestion) clear(ctx context.Context, s streams) error {
 }
 
 // answer answers a question as it was seen: if it has changed since, it is refused.
-func (q *hubQuestion) answer(ctx context.Context, o questionsOptions, s streams) error {
-	c := q.call()
+func (q hubQuestion) answer(ctx context.Context, o questionsOptions, s streams) error {
+	c := q.Call()
 	for i := range c.Questions { // words beside a no are its reason, which the hub judges
 		c.Questions[i].Closed = c.Questions[i].Closed && q.Kind != "permission"
 	}
-	given, err := o.get(ctx, c, q.approved(q.call()), terminal.Resolver{Verbatim: q.Kind == "permission"}, s)
+	given, err := o.get(ctx, c, q.approved(q.Call()), terminal.Resolver{Verbatim: q.Kind == "permission"}, s)
 	switch {
 	case errors.Is(err, convert.ErrCancelled):
 		return q.clear(ctx, s)
 	case err != nil:
 		return err
 	}
-	answers := make([]shownAnswer, len(given))
-	for i, a := range given {
-		answers[i] = shownAnswer{a.Selected, a.Text, a.Note}
-	}
-	if err := q.hub.call(ctx, http.MethodPost, q.path("respond"), map[string]any{"answers": answers}, nil); err != nil {
+	if err := q.Answer(ctx, given); err != nil {
 		return fmt.Errorf("not answered, and what was chosen does not count: %w", err)
 	}
 	_, err = fmt.Fprintf(s.Out, "Answered: %s\n", clean.Line(q.Question))
 	return err
+}
+
+// shown is a question of a hub as --json shows it.
+func (q hubQuestion) shown() hublink.Waiting {
+	shown := q.Waiting
+	shown.Questions, shown.Gone = hublink.WaitingQuestions(q.Call().Questions, nil), q.State.Gone
+	return shown
 }

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
@@ -50,30 +50,20 @@ func (o questionsOptions) atRecord(ctx context.Context, s streams) error {
 	if o.action == "forget" {
 		return o.forget(ctx, s)
 	}
-	query, err := o.recordQuery(time.Now())
-	if err != nil {
-		return err
+	query := url.Values{}
+	if o.record.text != "" {
+		query.Set("text", o.record.text)
 	}
-	out := table{w: s.Out}
-	for {
-		var page struct {
-			History []json.RawMessage
-			Next    string
-		}
-		if err := o.hub.Call(ctx, http.MethodGet, "/history?"+query.Encode(), nil, &page); err != nil {
+	if o.record.since != "" { // days are those of this machine
+		at, err := sinceTime(o.record.since, time.Now())
+		if err != nil {
 			return err
 		}
-		for _, raw := range page.History {
-			if err := o.showRecord(raw, &out, s); err != nil {
-				return err
-			}
-		}
-		if page.Next == "" {
-			break
-		}
-		query.Set("after", page.Next)
+		query.Set("since", at.UTC().Format(time.RFC3339Nano))
 	}
-	if !o.json && !out.begun {
+	out := table{w: s.Out}
+	err := o.hub.History(ctx, query, func(raw json.RawMessage) error { return o.showRecord(raw, &out, s) })
+	if err == nil && !o.json && !out.begun {
 		_, err = fmt.Fprintln(s.Out, "Nothing found.")
 	}
 	return err
@@ -83,31 +73,11 @@ func (o questionsOptions) showRecord(raw json.RawMessage, out *table, s streams)
 	if o.json {
 		return printJSON(s, raw)
 	}
-	var r settledQuestion
+	var r hublink.Settled
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return fmt.Errorf("the hub's history: %w", err)
 	}
 	return out.add(r)
-}
-
-// recordQuery is what is asked of the hub. Days are those of this machine.
-func (o questionsOptions) recordQuery(now time.Time) (url.Values, error) {
-	query := url.Values{"limit": {"1000"}}
-	if o.hub.Group != "" {
-		query.Set("group", o.hub.Group)
-	}
-	if o.record.text != "" {
-		query.Set("text", o.record.text)
-	}
-	if o.record.since == "" {
-		return query, nil
-	}
-	at, err := sinceTime(o.record.since, now)
-	if err != nil {
-		return nil, err
-	}
-	query.Set("since", at.UTC().Format(time.RFC3339Nano))
-	return query, nil
 }
 
 func sinceTime(v string, now time.Time) (time.Time, error) {
@@ -123,25 +93,13 @@ func sinceTime(v string, now time.Time) (time.Time, error) {
 	return time.Time{}, misused("--since %q: expected how long ago (24h), a day (2026-11-15) or a time (2026-11-15T08:00:00Z)", v)
 }
 
-// settledQuestion is one of GET /history.
-type settledQuestion struct {
-	At          time.Time
-	Seconds     float64
-	Outcome, By string
-	Elsewhere   bool // By is the agent's word
-	Questions   []struct {
-		Question string
-		Answer   *convert.Answer
-	}
-}
-
 // table shows settled questions to people, in 80 columns. --json has all of it.
 type table struct {
 	w     io.Writer
 	begun bool
 }
 
-func (t *table) add(r settledQuestion) error {
+func (t *table) add(r hublink.Settled) error {
 	if !t.begun {
 		t.begun = true
 		t.line("SETTLED", "TOOK", "BY", "QUESTION AND ANSWER")
@@ -185,15 +143,8 @@ func tookText(seconds float64) string {
 
 // forget removes what one person said.
 func (o questionsOptions) forget(ctx context.Context, s streams) error {
-	query := url.Values{"by": {o.record.by}}
-	if o.hub.Group != "" {
-		query.Set("group", o.hub.Group)
-	}
-	var done struct {
-		Forgotten int `json:"forgotten"`
-		Left      int `json:"left"`
-	}
-	if err := o.hub.Call(ctx, http.MethodDelete, "/history?"+query.Encode(), nil, &done); err != nil {
+	done, err := o.hub.Forget(ctx, o.record.by)
+	if err != nil {
 		return fmt.Errorf("not forgotten: %w", err)
 	}
 	if o.json {

@@ -3,6 +3,7 @@ package hublink
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -87,11 +88,7 @@ type AtHub struct {
 // Waiting are the questions that wait there, the newest first.
 func (n *Named) Waiting(ctx context.Context) ([]*AtHub, error) {
 	var reply struct{ Questions []*AtHub }
-	path := "/questions"
-	if n.Group != "" {
-		path += "?group=" + url.QueryEscape(n.Group)
-	}
-	err := n.Call(ctx, http.MethodGet, path, nil, &reply)
+	err := n.Call(ctx, http.MethodGet, n.path("/questions", url.Values{}), nil, &reply)
 	for _, q := range reply.Questions {
 		q.hub = n
 	}
@@ -156,4 +153,60 @@ func (q *AtHub) reply(ctx context.Context, what string, body any) error {
 	path := "/conversations/" + url.PathEscape(q.Conversation) + "/" + what + "?question=" + url.QueryEscape(q.Question) +
 		"&revision=" + strconv.FormatUint(q.State.Revision, 10) + "&group=" + url.QueryEscape(cmp.Or(q.Group, "owner"))
 	return q.hub.Call(ctx, http.MethodPost, path, body, nil)
+}
+
+// path is one with a query, and with the group.
+func (n *Named) path(path string, query url.Values) string {
+	if n.Group != "" {
+		query.Set("group", n.Group)
+	}
+	return path + "?" + query.Encode()
+}
+
+// Settled is a question that was settled, as GET /history has it.
+type Settled struct {
+	At          time.Time
+	Seconds     float64
+	Outcome, By string
+	Elsewhere   bool // By is the agent's word
+	Questions   []struct {
+		Question string
+		Answer   *convert.Answer
+	}
+}
+
+// History calls each for what was settled at the hub, the last settled first.
+func (n *Named) History(ctx context.Context, query url.Values, each func(settled json.RawMessage) error) error {
+	query.Set("limit", "1000")
+	for {
+		var page struct {
+			History []json.RawMessage
+			Next    string
+		}
+		if err := n.Call(ctx, http.MethodGet, n.path("/history", query), nil, &page); err != nil {
+			return err
+		}
+		for _, settled := range page.History {
+			if err := each(settled); err != nil {
+				return err
+			}
+		}
+		if page.Next == "" {
+			return nil
+		}
+		query.Set("after", page.Next)
+	}
+}
+
+// Forgotten says how many answers were removed from the history, and how many are left: they
+// are still on the way to an agent.
+type Forgotten struct {
+	Forgotten int `json:"forgotten"`
+	Left      int `json:"left"`
+}
+
+// Forget removes what one person said from the history.
+func (n *Named) Forget(ctx context.Context, by string) (done Forgotten, err error) {
+	err = n.Call(ctx, http.MethodDelete, n.path("/history", url.Values{"by": {by}}), nil, &done)
+	return done, err
 }

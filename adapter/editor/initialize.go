@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
@@ -13,7 +14,7 @@ import (
 func (f *front) initialize(ctx context.Context, params json.RawMessage) (any, error) {
 	params = conn.Version1(params)
 	r := f.readInitialize(params)
-	f.notices.Store(takesNotices(params))
+	f.notices.Store(gjson.GetBytes(params, "clientCapabilities.session.notices").IsObject())
 	f.meet(r, nil)
 	return f.backend.Initialize(ctx, r, params)
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -15,11 +13,6 @@ const (
 	info    = "info"
 	warning = "warning"
 )
-
-// takesNotices reports whether an editor says that it shows notices.
-func takesNotices(initialize []byte) bool {
-	return gjson.GetBytes(initialize, "clientCapabilities.session.notices").IsObject()
-}
 
 // Notice tells the user something that is no part of the conversation: in one
 // line, and in full. An editor without notices gets the text in the conversation,

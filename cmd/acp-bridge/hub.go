@@ -20,6 +20,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	drawing "github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
 // hubFlags say at which hub questions are, too.
@@ -86,7 +87,7 @@ func hubLogger(command string, s streams) *slog.Logger {
 
 // tell says something to the person who runs a command, beside what is drawn.
 func tell(s streams, command, text string) {
-	fmt.Fprintf(besides(s), "acp-bridge %s: %s\n", command, clean.Line(text))
+	fmt.Fprintf(drawing.Beside(s.Err), "acp-bridge %s: %s\n", command, clean.Line(text))
 }
 
 // teller makes sentences of log records, for people: a log is for files.

@@ -120,7 +120,7 @@ func (o questionsOptions) run(ctx context.Context, at place, s streams) error {
 	case o.action == "list":
 		return o.list(ctx, at, s)
 	case o.action != "show" && o.action != "answer" && o.action != "clear":
-		return o.unknown()
+		return misused("unknown action %q: expected list, show, answer, clear, history or forget%s", o.action, didYouMean(o.action, questionsActions))
 	case o.action == "clear" && o.all:
 		return o.clearAll(ctx, at, s)
 	}
@@ -173,10 +173,6 @@ func (o questionsOptions) clearAll(ctx context.Context, at place, s streams) err
 		err = errors.Join(err, q.clear(ctx, s))
 	}
 	return err
-}
-
-func (o questionsOptions) unknown() error {
-	return misused("unknown action %q: expected list, show, answer, clear, history or forget%s", o.action, didYouMean(o.action, questionsActions))
 }
 
 // bound refuses answers that name no question: they were written for one that was open

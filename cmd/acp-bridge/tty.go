@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"io"
 	"os"
 
 	"github.com/charmbracelet/x/term"
 
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
-	drawing "github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
 // askOn asks on the person's terminal; its error is [terminal.ErrNoTerminal] where there
@@ -22,9 +20,6 @@ func askOn(ctx context.Context, c convert.Call, r terminal.Resolver, s streams) 
 	defer tty.close()
 	return tty.ask(ctx, c, r)
 }
-
-// besides is stderr, for what is said while something may be drawn.
-func besides(s streams) io.Writer { return drawing.Beside(s.Err) }
 
 // tty is the terminal that questions are asked on. It is never stdout, which
 // carries results.

@@ -114,7 +114,3 @@ func (r FormRequest) MarshalJSON() ([]byte, error) {
 	}
 	return []byte(string(r.raw[:message.Index]) + string(clean.JSON(r.Message)) + string(r.raw[message.Index+len(message.Raw):])), nil
 }
-
-func (t *formField) isCodex() bool {
-	return read.Field(read.Field(t.schema, "_meta"), "codex").Exists()
-}

@@ -74,7 +74,7 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 	}
 	switch {
 	case clean.Blank(message):
-	case f.fields[0].isCodex():
+	case read.Field(read.Field(f.fields[0].schema, "_meta"), "codex").Exists():
 	case len(f.fields) == 1 && (f.fields[0].about == "" || strings.HasPrefix(f.fields[0].key, keyPrefix)):
 		f.Questions[0].Text = message
 	case !ours:

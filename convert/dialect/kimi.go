@@ -20,16 +20,12 @@ func (kimi) id() string { return "kimi" }
 
 func (kimi) recognises(d document) bool {
 	if d.isRPC() {
-		return d.isMethod(permissionMethod) && isKimi(d.root.Get("params"))
+		return d.isMethod(permissionMethod) && strings.HasPrefix(d.root.Get("params.options.0.optionId").Str, kimiOption)
 	}
 	return d.tool == "AskUserQuestion" && d.snake()
 }
 
 const kimiOption, kimiSkip = "q0_opt_", "q0_skip"
-
-func isKimi(params gjson.Result) bool {
-	return strings.HasPrefix(params.Get("options.0.optionId").Str, kimiOption)
-}
 
 // snake reports whether a question is written with multi_select.
 func (d document) snake() bool {

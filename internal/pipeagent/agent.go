@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"net"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -109,11 +108,6 @@ func (b *backend) open(out *editor.Session, dir string) scripted.Turn {
 		b.opened = make(chan struct{})
 	})
 	return (&conversation{backend: b, out: out, dir: dir}).play
-}
-
-// name makes an id that was not used before: requests may repeat theirs.
-func (b *backend) name(word string) string {
-	return word + "_" + strconv.FormatInt(b.serial.Add(1), 10)
 }
 
 // newest waits for a session and returns the one that was opened last.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strconv"
 	"sync"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -35,7 +36,7 @@ func (a asker) Post(ctx context.Context, c convert.Call) adapter.Asking {
 			return waiting{func() {}, func() (convert.Outcome, error) { return ended(ctx) }}
 		}
 	}
-	c.ID = a.backend.name("ask")
+	c.ID = "ask_" + strconv.FormatInt(a.backend.serial.Add(1), 10) // requests may repeat theirs
 	settled := make(chan convert.Outcome, 1)
 	s.AskQuestion(c.ID, apart, c, func(o convert.Outcome) bool { settled <- o; return false })
 	return waiting{func() { s.Used(c.ID) }, func() (convert.Outcome, error) {

@@ -128,7 +128,7 @@ func (l *Link) Close() {
 	l.mu.Lock()
 	l.closed = true
 	for _, q := range l.open {
-		q.leave()
+		q.cancel()
 	}
 	last := slices.Collect(maps.Values(l.last))
 	l.last = nil
@@ -137,7 +137,7 @@ func (l *Link) Close() {
 	l.running.Wait()
 	for _, q := range last {
 		if l.ctx.Err() == nil {
-			q.ended()
+			q.tell(q.at("/received"), Received{Ended: true, Asker: l.nonce})
 		}
 	}
 	l.cancel()

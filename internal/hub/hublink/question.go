@@ -41,9 +41,6 @@ func (q *question) settle(s desk.Settlement) {
 	q.cancel()
 }
 
-// leave ends the asking; at the hub the question stays open.
-func (q *question) leave() { q.cancel() }
-
 const (
 	firstPause = 250 * time.Millisecond
 	lastPause  = 15 * time.Second
@@ -203,11 +200,6 @@ func (q *question) takeBack(s desk.Settlement) {
 
 func (q *question) consumed() {
 	q.tell(q.at("/received"), Received{Consumed: true, Asker: q.link.nonce})
-}
-
-// ended tells the hub that nobody works on with an answer: the process ends.
-func (q *question) ended() {
-	q.tell(q.at("/received"), Received{Ended: true, Asker: q.link.nonce})
 }
 
 // tellTime is how long the hub is told something for: after that the asker

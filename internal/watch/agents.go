@@ -37,8 +37,8 @@ var Claude = Agent{Name: "claude", Title: "Claude Code"}
 // Agents are those beside Claude Code that acp-bridge hook install knows by name.
 func Agents() []Agent {
 	return []Agent{
-		{Name: "opencode", Title: "OpenCode", part: ownFile("plugin", pluginFile("opencode"), pluginText("opencode"), pluginMark)},
-		{Name: "kilo", Title: "Kilo", part: ownFile("plugin", pluginFile("kilo"), pluginText("kilo"), pluginMark)},
+		{Name: "opencode", Title: "OpenCode", part: pluginOf("opencode")},
+		{Name: "kilo", Title: "Kilo", part: pluginOf("kilo")},
 		{Name: "qwen", Title: "Qwen Code", part: inSettings(homeFile("QWEN_HOME", ".qwen", "settings.json"), shellHooks("qwen", waitMillis, map[string]string{"PermissionRequest": "*"}), endsWith("hook qwen")), hooks: &qwen},
 		{Name: "gemini", Title: "Gemini CLI", part: inSettings(homeFile("", ".gemini", "settings.json"), shellHooks("gemini", waitMillis, map[string]string{"BeforeTool": "ask_user"}), endsWith("hook gemini")), hooks: &gemini},
 		{Name: "copilot", Title: "Copilot CLI", part: ownFile("hooks", homeFile("COPILOT_HOME", ".copilot", "hooks", "acp-bridge.json"), copilotHooks, "hook copilot"), hooks: &copilot},
@@ -57,13 +57,11 @@ func FindAgent(name string) (Agent, bool) {
 	return list[i], true
 }
 
-// pluginFile is where OpenCode, or Kilo, looks for plugins of this user, on every system.
-func pluginFile(name string) func() (string, error) {
-	return homeFile("XDG_CONFIG_HOME", ".config", name, "plugin", pluginFileName)
-}
-
-func pluginText(name string) func(string) string {
-	return func(program string) string { return pluginOf(program, "hook", name) }
+// pluginOf is the plugin of OpenCode, or Kilo, where it looks for those of this user, on every
+// system.
+func pluginOf(name string) part {
+	text := func(program string) string { return pluginText(program, "hook", name) }
+	return ownFile("plugin", homeFile("XDG_CONFIG_HOME", ".config", name, "plugin", pluginFileName), text, pluginMark)
 }
 
 func (o *Installer) installAgent(ctx context.Context, a Agent) error {

@@ -356,7 +356,7 @@ func TestHookWaitsForWhatWasSaid(t *testing.T) {
 
 func TestPluginIsItsOwn(t *testing.T) {
 	t.Parallel()
-	text := pluginOf(`/a "b"/acp-bridge`, "hook", "kilo")
+	text := pluginText(`/a "b"/acp-bridge`, "hook", "kilo")
 	require.Contains(t, text, pluginMark)
 	require.Contains(t, text, `const program = "/a \"b\"/acp-bridge"`)
 	require.Contains(t, text, `const args = ["hook","kilo"]`)

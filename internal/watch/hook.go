@@ -46,9 +46,8 @@ type hooks struct {
 	// allow and refuse are what a hook prints; asked says whether it is for a question.
 	allow  func() json.RawMessage
 	refuse func(words string, asked bool) json.RawMessage
-	// record is the file in which a session is written down, if there is one, and fate what
-	// a line of it says of a call.
-	record func(session string) string
+	// record is where a session is written down, and fate what a line of it says of a call.
+	record kept
 	fate   func(tool string, input gjson.Result) func(gjson.Result, *said) fate
 }
 
@@ -67,7 +66,7 @@ var (
 		refuse: func(words string, _ bool) json.RawMessage {
 			return qwenDecision(map[string]string{"behavior": "deny", "message": words})
 		},
-		record: qwenRecord, fate: qwenFate,
+		record: kept{"QWEN_HOME", ".qwen", "projects/*/chats/%s.jsonl"}, fate: qwenFate,
 	}
 	gemini = hooks{
 		question: "ask_user",
@@ -75,7 +74,7 @@ var (
 		refuse: func(words string, _ bool) json.RawMessage {
 			return clean.JSON(map[string]string{"decision": "deny", "reason": words})
 		},
-		record: geminiRecord, fate: geminiFate,
+		record: kept{"", ".gemini", "tmp/*/chats/session-*-%.8s.jsonl"}, fate: geminiFate,
 	}
 	copilot = hooks{
 		question: copilotQuestion, permits: "permissionRequest",
@@ -87,7 +86,7 @@ var (
 			}
 			return clean.JSON(map[string]string{"behavior": "deny", "message": words})
 		},
-		record: copilotRecord, fate: copilotFate,
+		record: kept{"COPILOT_HOME", ".copilot", "session-state/%s/events.jsonl"}, fate: copilotFate,
 	}
 )
 
@@ -118,7 +117,7 @@ func ReadHook(name string, event []byte) (Hook, error) {
 	}
 	a.Item.Call.Name, a.Item.Call.Session, a.Item.Call.ID = tool, e.Get(g.session).Str, life.Mint()
 	if err == nil {
-		a.record = begin(g.record(a.Item.Call.Session), g.fate(tool, input))
+		a.record = begin(g.record.file(a.Item.Call.Session), g.fate(tool, input))
 	}
 	return a, err
 }

@@ -116,35 +116,26 @@ func (r *record) await(ctx context.Context, s said) fate {
 
 var sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{8,}$`) })
 
-// recorded is the one file in the folder of an agent that has a name of this form, in which
-// %s is the session's. No file is read because an event names it.
-func recorded(variable, dir, form, session string) string {
+// kept says where an agent keeps what it writes down: in a folder of the user's home, or that
+// a variable names. Its file has a name of this form, in which %s is the session's.
+type kept struct{ variable, dir, form string }
+
+// file is the one of a session. No file is read because an event names it.
+func (k kept) file(session string) string {
 	if !sessionName().MatchString(session) {
 		return ""
 	}
 	home, err := os.UserHomeDir()
-	if own := os.Getenv(variable); variable != "" && filepath.IsAbs(own) {
-		home, dir = own, ""
+	if own := os.Getenv(k.variable); k.variable != "" && filepath.IsAbs(own) {
+		home, k.dir = own, ""
 	} else if err != nil {
 		return ""
 	}
-	found, _ := filepath.Glob(filepath.Join(home, dir, filepath.FromSlash(fmt.Sprintf(form, session))))
+	found, _ := filepath.Glob(filepath.Join(home, k.dir, filepath.FromSlash(fmt.Sprintf(k.form, session))))
 	if len(found) != 1 {
 		return ""
 	}
 	return found[0]
-}
-
-func geminiRecord(session string) string {
-	return recorded("", ".gemini", "tmp/*/chats/session-*-%.8s.jsonl", session)
-}
-
-func qwenRecord(session string) string {
-	return recorded("QWEN_HOME", ".qwen", "projects/*/chats/%s.jsonl", session)
-}
-
-func copilotRecord(session string) string {
-	return recorded("COPILOT_HOME", ".copilot", "session-state/%s/events.jsonl", session)
 }
 
 // qwenFate reads a line of Qwen's record. A call is written down when it is over.

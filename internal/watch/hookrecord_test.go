@@ -121,22 +121,22 @@ func TestRecord(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("COPILOT_HOME", "")
 	name := filepath.Join(home, ".copilot", "session-state", "12345678-9", "events.jsonl")
-	require.Empty(t, copilotRecord("12345678-9"))
+	require.Empty(t, copilot.record.file("12345678-9"))
 	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
 	require.NoError(t, os.WriteFile(name, []byte(copilotStops+"\n"), 0o600))
-	require.Equal(t, name, copilotRecord("12345678-9"))
-	require.Empty(t, copilotRecord("../session-state/12345678-9"))
-	require.Empty(t, copilotRecord("*"))
+	require.Equal(t, name, copilot.record.file("12345678-9"))
+	require.Empty(t, copilot.record.file("../session-state/12345678-9"))
+	require.Empty(t, copilot.record.file("*"))
 
 	for _, project := range []string{"one", "two"} {
 		chat := filepath.Join(home, ".gemini", "tmp", project, "chats", "session-2026-12345678.jsonl")
 		require.NoError(t, os.MkdirAll(filepath.Dir(chat), 0o700))
 		require.NoError(t, os.WriteFile(chat, nil, 0o600))
 		if project == "one" {
-			require.Equal(t, chat, geminiRecord("12345678-9"))
+			require.Equal(t, chat, gemini.record.file("12345678-9"))
 		}
 	}
-	require.Empty(t, geminiRecord("12345678-9"), "of two it is not known which")
+	require.Empty(t, gemini.record.file("12345678-9"), "of two it is not known which")
 
 	r := begin(name, copilotFate("", gjson.Result{}))
 	require.Equal(t, pending, r.look(nil))

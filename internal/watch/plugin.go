@@ -16,7 +16,7 @@ const pluginFileName = "acp-bridge.js"
 // pluginMark is in every plugin that is ours.
 const pluginMark = "Made by acp-bridge hook install"
 
-// pluginOf is the plugin that starts a program, with arguments, and talks to it.
-func pluginOf(program string, args ...string) string {
+// pluginText is the plugin that starts a program, with arguments, and talks to it.
+func pluginText(program string, args ...string) string {
 	return strings.NewReplacer(`"PROGRAM"`, string(clean.JSON(program)), `["ARGS"]`, string(clean.JSON(args))).Replace(plugin)
 }

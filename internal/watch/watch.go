@@ -105,7 +105,7 @@ type Watch struct {
 	unwatch func()
 	answers sync.WaitGroup
 
-	mu     sync.Mutex // only step takes it
+	shared Shared // has what follows
 	open   map[name]*dialog
 	closed bool
 }
@@ -126,17 +126,10 @@ func Start(o hublink.Options) *Watch {
 	return w
 }
 
-// step has what is open for one function at a time.
-func (w *Watch) step(f func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f()
-}
-
 // Close takes back what is open: nobody watches the agent any more.
 func (w *Watch) Close() {
 	w.EndAll("the agent has ended, or nobody watches its terminal any more", func(desk.Item) bool { return true })
-	w.step(func() { w.closed = true })
+	w.shared.Step(func() { w.closed = true })
 	w.cancel()
 	w.answers.Wait() // those on their way are told what became of them
 	w.unwatch()
@@ -149,7 +142,7 @@ func (w *Watch) Ask(d Dialog) {
 	at := name{d.Item.Call.Session, d.Item.Call.ID}
 	it := &dialog{Dialog: d}
 	known := false
-	w.step(func() {
+	w.shared.Step(func() {
 		if known = w.closed || w.open[at] != nil; !known {
 			w.open[at] = it
 		}
@@ -165,7 +158,7 @@ func (w *Watch) Ask(d Dialog) {
 // somebody, or over without that. What is not open here has ended before.
 func (w *Watch) End(session, id string, o convert.Outcome, by string) {
 	var it *dialog
-	w.step(func() { it = w.take(name{session, id}) })
+	w.shared.Step(func() { it = w.take(name{session, id}) })
 	if it != nil {
 		w.end(it, o, by)
 	}
@@ -174,7 +167,7 @@ func (w *Watch) End(session, id string, o convert.Outcome, by string) {
 // EndAll takes back all that is so: it can be answered no more.
 func (w *Watch) EndAll(why string, is func(desk.Item) bool) {
 	var ended []*dialog
-	w.step(func() {
+	w.shared.Step(func() {
 		for at, it := range w.open {
 			if is(it.Item) {
 				ended = append(ended, w.take(at))
@@ -210,14 +203,14 @@ func (w *Watch) changed(e desk.Entry) {
 	if e.State != desk.Settled {
 		return
 	}
-	w.step(func() {
+	w.shared.Step(func() {
 		if it := w.take(name{e.Call.Session, e.Call.ID}); it != nil && e.Outcome.Status.ByPerson() && !w.closed {
 			w.answers.Go(func() { w.answer(it, e) })
 		}
 	})
 }
 
-// take takes a dialog from what is open; nil is none. It is called in step.
+// take takes a dialog from what is open; nil is none. It is called in a step.
 func (w *Watch) take(at name) *dialog {
 	it := w.open[at]
 	delete(w.open, at)

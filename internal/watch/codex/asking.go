@@ -114,13 +114,13 @@ func (r *run) reply(ctx context.Context, o *opened, p gjson.Result, req dialect.
 
 // told reports whether we have said something to Codex.
 func (r *run) told(o *opened) (sent bool) {
-	r.step(func() { sent = o.sent })
+	r.Step(func() { sent = o.sent })
 	return sent
 }
 
 // mark notes what we are about to say, unless the terminal was first.
 func (r *run) mark(o *opened, yes bool) (first bool) {
-	r.step(func() {
+	r.Step(func() {
 		if first = !o.end; first {
 			o.sent, o.yes = true, yes
 		}
@@ -269,7 +269,7 @@ func (r *run) resolved(id string) {
 		return
 	}
 	sent := false
-	r.step(func() { o.end, sent = true, o.sent })
+	r.Step(func() { o.end, sent = true, o.sent })
 	if !sent {
 		delete(r.open, id)
 		r.Watch.End(o.root, o.name, watch.Over("it was answered in the terminal"), "")
@@ -313,6 +313,6 @@ func (r *run) over(thread string) {
 func (r *run) finish(o *opened, err error) {
 	o.result = err
 	close(o.said)
-	r.step(func() { o.end = true })
+	r.Step(func() { o.end = true })
 	r.Watch.End(o.root, o.name, watch.Over("its turn has ended in the terminal"), "")
 }

@@ -72,13 +72,13 @@ func (o Options) serve(ctx context.Context) error {
 		return err
 	}
 	defer c.socket.CloseNow()
-	r := &run{Options: o, client: c, ctx: ctx, threads: map[string]*thread{}, items: map[string]gjson.Result{}, open: map[string]*opened{}, more: make(chan struct{}, 1)}
+	r := &run{Options: o, client: c, ctx: ctx, threads: map[string]*thread{}, items: map[string]gjson.Result{}, open: map[string]*opened{}, Queue: watch.NewQueue()}
 	read := make(chan error, 1)
-	go func() { read <- c.read(ctx, r.take); cancel() }()
+	go func() { read <- c.read(ctx, r.Put); cancel() }()
 	err = r.start(ctx)
 	for err == nil && ctx.Err() == nil {
 		select {
-		case <-r.more:
+		case <-r.More:
 			r.handle()
 		case <-ctx.Done():
 		}
@@ -91,25 +91,15 @@ func (o Options) serve(ctx context.Context) error {
 
 type run struct {
 	Options
-	client    *client
-	ctx       context.Context
-	more      chan struct{}
-	following sync.WaitGroup
-
-	mu       sync.Mutex     // only step takes it; it has what was said of a request, too
-	messages []gjson.Result // that were not handled yet
+	client       *client
+	ctx          context.Context
+	*watch.Queue // its steps have what was said of a request, too
+	following    sync.WaitGroup
 
 	// Of the goroutine that handles messages.
 	threads map[string]*thread
 	items   map[string]gjson.Result // tool calls that work, by thread and item
 	open    map[string]*opened      // requests, by their id
-}
-
-// step has what goroutines share for one function at a time.
-func (r *run) step(f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	f()
 }
 
 // thread is a conversation, or what a sub-agent does in one.
@@ -148,28 +138,12 @@ var noise = []string{
 	"item/commandExecution/outputDelta", "item/fileChange/outputDelta", "item/plan/delta", "thread/tokenUsage/updated", "account/rateLimits/updated",
 }
 
-// take keeps a message until it is its turn: replies are waited for meanwhile.
-func (r *run) take(m gjson.Result) {
-	r.step(func() { r.messages = append(r.messages, m) })
-	select {
-	case r.more <- struct{}{}:
-	default:
-	}
-}
-
 func (r *run) handle() {
-	for {
-		var list []gjson.Result
-		r.step(func() { list, r.messages = r.messages, nil })
-		if len(list) == 0 || r.ctx.Err() != nil {
-			return
-		}
-		for _, m := range list {
-			if m.Get("id").Exists() {
-				r.request(m)
-			} else {
-				r.notified(m.Get("method").Str, m.Get("params"))
-			}
+	for m, ok := r.Next(); ok && r.ctx.Err() == nil; m, ok = r.Next() {
+		if m.Get("id").Exists() {
+			r.request(m)
+		} else {
+			r.notified(m.Get("method").Str, m.Get("params"))
 		}
 	}
 }
@@ -254,11 +228,11 @@ func (r *run) follow(t *thread) {
 		switch {
 		case !ok:
 		case reply.Get("result.thread").Exists():
-			r.take(gjson.Parse(`{"method":"thread/started","params":` + reply.Get("result").Raw + `}`))
+			r.Put(gjson.Parse(`{"method":"thread/started","params":` + reply.Get("result").Raw + `}`))
 		default:
 			r.aside(func() {
 				proc.Sleep(r.ctx, followPause)
-				r.take(gjson.Parse(`{"method":"` + notFollowed + `","params":{"threadId":` + string(clean.JSON(id)) + `}}`))
+				r.Put(gjson.Parse(`{"method":"` + notFollowed + `","params":{"threadId":` + string(clean.JSON(id)) + `}}`))
 			})
 		}
 	})

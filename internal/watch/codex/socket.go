@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
 // Known are the versions of Codex whose socket was seen to work so, without their last
@@ -54,16 +55,9 @@ func (e VersionError) Error() string {
 type client struct {
 	socket *websocket.Conn
 
-	mu      sync.Mutex // only step takes it
-	serial  int
-	pending map[int]func(reply gjson.Result, ok bool) // called by the reader: it must not block
-}
-
-// step has the calls for one function at a time.
-func (c *client) step(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f()
+	watch.Shared // has what follows
+	serial       int
+	pending      map[int]func(reply gjson.Result, ok bool) // called by the reader: it must not block
 }
 
 // dial connects, and says who we are. The version is Codex's.
@@ -116,7 +110,7 @@ func (c *client) read(ctx context.Context, f func(gjson.Result)) error {
 		}
 		id := int(message.Get("id").Int())
 		var then func(gjson.Result, bool)
-		c.step(func() {
+		c.Step(func() {
 			then = c.pending[id]
 			delete(c.pending, id)
 		})
@@ -129,7 +123,7 @@ func (c *client) read(ctx context.Context, f func(gjson.Result)) error {
 // abandon ends all calls: there will be no reply.
 func (c *client) abandon() {
 	var list map[int]func(gjson.Result, bool)
-	c.step(func() { list, c.pending = c.pending, nil })
+	c.Step(func() { list, c.pending = c.pending, nil })
 	for _, then := range list {
 		then(gjson.Result{}, false)
 	}
@@ -141,7 +135,7 @@ var errEnded = errors.New("Codex has closed its socket")
 // called with ok false if there will be no reply.
 func (c *client) ask(ctx context.Context, method string, params any, then func(reply gjson.Result, ok bool)) {
 	id, ended := 0, false
-	c.step(func() {
+	c.Step(func() {
 		c.serial++
 		id = c.serial
 		if ended = c.pending == nil; !ended {

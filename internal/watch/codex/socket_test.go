@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
 // A connection that has ended has no replies: whoever waits for one, or asks since, is
@@ -21,7 +23,7 @@ func TestNoReplies(t *testing.T) {
 
 // What the terminal has answered is answered: nothing is said to it any more.
 func TestNothingIsSaidToWhatIsResolved(t *testing.T) {
-	r, o := &run{}, &opened{}
+	r, o := &run{Queue: watch.NewQueue()}, &opened{}
 	require.True(t, r.mark(o, true))
 	require.True(t, r.told(o))
 	o = &opened{end: true}

@@ -30,12 +30,12 @@ const maxLine = 16 << 20
 func Run(ctx context.Context, in io.Reader, out io.Writer, w *watch.Watch, agent string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &run{out: out, watch: w, agent: agent, sessions: map[string]session{}, failed: map[string]bool{}, open: map[string]opened{}, pending: map[int]chan reply{}, more: make(chan struct{}, 1)}
+	r := &run{out: out, watch: w, agent: agent, sessions: map[string]session{}, failed: map[string]bool{}, open: map[string]opened{}, pending: map[int]chan reply{}, Queue: watch.NewQueue()}
 	read := make(chan error, 1)
 	go func() { read <- r.read(in); cancel() }()
 	for ctx.Err() == nil {
 		select {
-		case <-r.more:
+		case <-r.More:
 			r.handle(ctx)
 		case <-ctx.Done():
 		}
@@ -52,7 +52,6 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, w *watch.Watch, agent
 type run struct {
 	watch *watch.Watch
 	agent string
-	more  chan struct{}
 
 	// Of the goroutine that handles events.
 	dir      string
@@ -63,17 +62,9 @@ type run struct {
 	writing sync.Mutex
 	out     io.Writer
 
-	mu      sync.Mutex     // only step takes it
-	events  []gjson.Result // that were not handled yet
-	pending map[int]chan reply
-	serial  int
-}
-
-// step has what was read for one function at a time.
-func (r *run) step(f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	f()
+	*watch.Queue // its steps have what follows
+	pending      map[int]chan reply
+	serial       int
 }
 
 // session is a conversation, or what a sub-agent does in one.
@@ -98,8 +89,7 @@ func (r *run) read(in io.Reader) error {
 		if !clean.ValidJSON(lines.Bytes()) {
 			continue
 		}
-		line := gjson.Parse(lines.Text())
-		r.step(func() { r.take(line) })
+		r.take(gjson.Parse(lines.Text()))
 	}
 	return lines.Err()
 }
@@ -107,30 +97,19 @@ func (r *run) read(in io.Reader) error {
 // take takes a line. Nobody is waited for: whoever waits for a reply has room for one.
 func (r *run) take(line gjson.Result) {
 	if n := line.Get("reply"); n.Exists() {
-		if to := r.pending[int(n.Int())]; to != nil {
-			delete(r.pending, int(n.Int()))
-			to <- reply{int(line.Get("status").Int()), line.Get("data")}
-		}
+		r.Step(func() {
+			if to := r.pending[int(n.Int())]; to != nil {
+				delete(r.pending, int(n.Int()))
+				to <- reply{int(line.Get("status").Int()), line.Get("data")}
+			}
+		})
 		return
 	}
-	r.events = append(r.events, line)
-	select {
-	case r.more <- struct{}{}:
-	default:
-	}
-}
-
-func (r *run) next() (line gjson.Result, ok bool) {
-	r.step(func() {
-		if ok = len(r.events) > 0; ok {
-			line, r.events = r.events[0], r.events[1:]
-		}
-	})
-	return line, ok
+	r.Put(line)
 }
 
 func (r *run) handle(ctx context.Context) {
-	for line, ok := r.next(); ok && ctx.Err() == nil; line, ok = r.next() {
+	for line, ok := r.Next(); ok && ctx.Err() == nil; line, ok = r.Next() {
 		if hello := line.Get("hello"); hello.Exists() {
 			r.dir = hello.Get("directory").Str
 			r.look(ctx)
@@ -298,7 +277,7 @@ func (e statusError) Error() string {
 func (r *run) do(ctx context.Context, method, path string, body any) (gjson.Result, error) {
 	to := make(chan reply, 1)
 	n := 0
-	r.step(func() {
+	r.Step(func() {
 		r.serial++
 		n = r.serial
 		r.pending[n] = to
@@ -322,7 +301,7 @@ func (r *run) do(ctx context.Context, method, path string, body any) (gjson.Resu
 		}
 		return got.data, nil
 	case <-ctx.Done():
-		r.step(func() { delete(r.pending, n) })
+		r.Step(func() { delete(r.pending, n) })
 		return gjson.Result{}, ctx.Err()
 	}
 }

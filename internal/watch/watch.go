@@ -10,6 +10,16 @@
 // the agent what a person said at the hub, and says whether the agent took it. An
 // answer that came too late is told as such, and is never one.
 //
+// # Claude Code
+//
+// Its hooks run beside its dialog. [RunClaude] is what it starts for an event: package hook says
+// what that asks, and this one carries it to the hub, and waits.
+//
+// # Installing
+//
+// An [Installer] puts hooks and plugins where agents look for them, makes a device of the hub
+// for them, and takes both away again. [ExamineClaude] and [ExamineAgents] say whether they work.
+//
 // # In plain terminals
 //
 // With a hub, on 16 November 2026 in tmux: answered at the hub first and in the terminal

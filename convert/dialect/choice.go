@@ -16,8 +16,6 @@ type choice struct{}
 
 const permissionMethod = "session/request_permission"
 
-func (choice) id() string { return "choice" }
-
 // recognises takes a request whose options all allow something once: no
 // permission is asked for without a way to refuse it.
 func (choice) recognises(d document) bool {

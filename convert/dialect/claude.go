@@ -15,8 +15,6 @@ import (
 // result that Claude Code expects.
 type claude struct{}
 
-func (claude) id() string { return "claude" }
-
 func (claude) recognises(d document) bool {
 	if d.tool != "" {
 		return d.tool == "AskUserQuestion" && !d.snake()

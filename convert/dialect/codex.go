@@ -22,8 +22,6 @@ const (
 	codexEnded  = codexTool + " was cancelled before receiving a response"
 )
 
-func (codex) id() string { return "codex" }
-
 func (codex) recognises(d document) bool { return d.tool == codexTool || d.isMethod(codexMethod) }
 
 // codexLimits let texts come twice: ids tell the questions apart. What Codex

@@ -8,8 +8,6 @@ import (
 // unless it says otherwise. The result is a line of text.
 type copilot struct{}
 
-func (copilot) id() string { return "copilot" }
-
 // recognises needs a field that Opal's tool of the same name has not.
 func (copilot) recognises(d document) bool {
 	if d.tool == "ask_user" && isCopilotForm(d) {

@@ -13,8 +13,6 @@ type cursor struct{}
 
 const cursorMethod = "cursor/ask_question"
 
-func (cursor) id() string { return "cursor" }
-
 func (cursor) recognises(d document) bool {
 	return d.isMethod(cursorMethod) || d.tool == "" && !d.isRPC() && d.input.Get("questions.0.prompt").Exists()
 }

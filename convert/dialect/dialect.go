@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -34,8 +35,6 @@ var ErrUnknown = errors.New("unknown dialect")
 
 // dialect is one agent's way to write question calls and read results.
 type dialect interface {
-	// id is the short name used in flags.
-	id() string
 	// recognises reports whether a document is a call of this dialect. No two
 	// dialects recognise the same document.
 	recognises(document) bool
@@ -82,30 +81,15 @@ type Result struct {
 	IsError bool
 }
 
-// dialects are all there are, in the order of their names.
-var dialects = []dialect{
-	choice{}, claude{}, codex{}, copilot{}, cursor{}, gemini{}, goText{}, grok{}, grokPlan{},
-	kimi{}, mcp{}, opal{}, openCode{}, phoenix{}, pi{}, qwen{},
-}
-
-// find returns the dialect of that name, nil if there is none.
-func find(id string) dialect {
-	for _, d := range dialects {
-		if d.id() == id {
-			return d
-		}
-	}
-	return nil
+// dialects are all there are, by the short names that flags use.
+var dialects = map[string]dialect{
+	"choice": choice{}, "claude": claude{}, "codex": codex{}, "copilot": copilot{}, "cursor": cursor{}, "gemini": gemini{},
+	"go": goText{}, "grok": grok{}, "grok-plan": grokPlan{}, "kimi": kimi{}, "mcp": mcp{}, "opal": opal{},
+	"opencode": openCode{}, "phoenix": phoenix{}, "pi": pi{}, "qwen": qwen{},
 }
 
 // IDs lists the dialects by name.
-func IDs() []string {
-	ids := make([]string, len(dialects))
-	for i, d := range dialects {
-		ids[i] = d.id()
-	}
-	return ids
-}
+func IDs() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 // Recognise returns the name of the dialect that a document is written in.
 func Recognise(raw []byte) (string, error) {
@@ -114,9 +98,9 @@ func Recognise(raw []byte) (string, error) {
 		return "", err
 	}
 	var found []string
-	for _, d := range dialects {
-		if d.recognises(doc) {
-			found = append(found, d.id())
+	for _, id := range IDs() {
+		if dialects[id].recognises(doc) {
+			found = append(found, id)
 		}
 	}
 	switch len(found) {
@@ -141,8 +125,8 @@ func Decode(raw []byte, name string) (Request, error) {
 			return Request{}, err
 		}
 	}
-	d := find(name)
-	if d == nil {
+	d, known := dialects[name]
+	if !known {
 		return Request{}, unknown(name)
 	}
 	call, err := d.decode(doc)
@@ -160,7 +144,7 @@ func Decode(raw []byte, name string) (Request, error) {
 
 // Encode writes the result of a request in its dialect.
 func Encode(r Request, reply Reply) Result {
-	return find(r.Dialect).encode(r.document, r.Call, reply)
+	return dialects[r.Dialect].encode(r.document, r.Call, reply)
 }
 
 // Fits reports answers for which the result of the request has no place, such as a
@@ -168,7 +152,7 @@ func Encode(r Request, reply Reply) Result {
 // them. The error is in words for whoever gave them.
 func (r Request) Fits(answers []convert.Answer) error {
 	o := convert.Outcome{Status: convert.Answered, Answers: answers}
-	d := find(r.Dialect)
+	d := dialects[r.Dialect]
 	if f, ok := d.(interface {
 		fits(document, convert.Outcome) error
 	}); ok {

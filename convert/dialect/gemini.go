@@ -13,8 +13,6 @@ import (
 // of the questions, from 0.
 type gemini struct{}
 
-func (gemini) id() string { return "gemini" }
-
 func (gemini) recognises(d document) bool { return d.tool == "ask_user" && d.typed() }
 
 var geminiLimits = convert.Limits{MinOptions: -1, FreeText: true, RepeatQuestions: true}

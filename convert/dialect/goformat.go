@@ -9,8 +9,6 @@ import (
 // only named.
 type goText struct{}
 
-func (goText) id() string { return "go" }
-
 func (goText) recognises(document) bool { return false }
 
 var goLimits = convert.Limits{RequireHeader: true, RepeatQuestions: true}

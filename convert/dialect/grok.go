@@ -11,8 +11,6 @@ type grok struct{}
 
 const grokMethod = "_x.ai/ask_user_question"
 
-func (grok) id() string { return "grok" }
-
 func (grok) recognises(d document) bool { return d.isMethod(grokMethod) }
 
 func (grok) decode(d document) (convert.Call, error) {

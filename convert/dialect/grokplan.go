@@ -12,8 +12,6 @@ type grokPlan struct{}
 
 const grokPlanMethod = "_x.ai/exit_plan_mode"
 
-func (grokPlan) id() string { return "grok-plan" }
-
 func (grokPlan) recognises(d document) bool { return d.isMethod(grokPlanMethod) }
 
 const grokPlanReady = "The agent is ready to carry out its plan."

@@ -16,8 +16,6 @@ import (
 // permission request for the first question, which accepts only its options.
 type kimi struct{}
 
-func (kimi) id() string { return "kimi" }
-
 func (kimi) recognises(d document) bool {
 	if d.isRPC() {
 		return d.isMethod(permissionMethod) && strings.HasPrefix(d.root.Get("params.options.0.optionId").Str, kimiOption)

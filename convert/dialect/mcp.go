@@ -13,8 +13,6 @@ type mcp struct{}
 
 const mcpMethod = "elicitation/create"
 
-func (mcp) id() string { return "mcp" }
-
 func (mcp) recognises(d document) bool {
 	return d.isMethod(mcpMethod) || d.tool == "" && !d.isRPC() &&
 		d.root.Get("message").Exists() && hasAny(d.root, "requestedSchema", "url")

@@ -18,8 +18,6 @@ type opal struct{}
 
 const opalMethod = "client/ask_user"
 
-func (opal) id() string { return "opal" }
-
 func (opal) recognises(d document) bool {
 	switch {
 	case d.tool != "":

@@ -11,8 +11,6 @@ import (
 // own words among them; for a question without an answer the list is empty.
 type openCode struct{}
 
-func (openCode) id() string { return "opencode" }
-
 func (openCode) recognises(d document) bool {
 	if d.tool != "" {
 		return d.tool == "question" && !d.typed()

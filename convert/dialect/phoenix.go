@@ -14,8 +14,6 @@ import (
 // an id.
 type phoenix struct{}
 
-func (phoenix) id() string { return "phoenix" }
-
 func (phoenix) recognises(d document) bool { return d.tool == "ask_user_question" }
 
 func (phoenix) decode(d document) (convert.Call, error) {

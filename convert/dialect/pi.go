@@ -22,8 +22,6 @@ const (
 	piResponse = "ask_user_response"
 )
 
-func (pi) id() string { return "pi" }
-
 func (pi) recognises(d document) bool {
 	switch {
 	case d.tool != "":

@@ -17,8 +17,6 @@ import (
 // it is never recognised, only named; its result is text.
 type qwen struct{}
 
-func (qwen) id() string { return "qwen" }
-
 func (qwen) recognises(d document) bool {
 	return d.isMethod(permissionMethod) && isQwen(d.root.Get("params.toolCall"))
 }

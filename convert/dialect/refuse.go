@@ -13,7 +13,7 @@ func Refuse(raw []byte, name string, err error) (Result, bool) {
 	if name == "" && !doc.bare() {
 		name, _ = Recognise(raw)
 	}
-	d, ok := find(name).(refuser)
+	d, ok := dialects[name].(refuser)
 	if !ok {
 		return Result{}, false
 	}

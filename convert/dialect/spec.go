@@ -28,7 +28,7 @@ var specs embed.FS
 // its agent, the words are ours. Dialects that are no tools but requests of a
 // protocol have none; the error wraps [ErrUnknown] then, too.
 func Spec(name string) (ToolSpec, error) {
-	if find(name) == nil {
+	if dialects[name] == nil {
 		return ToolSpec{}, unknown(name)
 	}
 	text, err := specs.ReadFile("spec/" + name + ".txt")

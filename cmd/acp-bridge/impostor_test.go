@@ -89,32 +89,31 @@ func TestWhoeverListensGetsNoToken(t *testing.T) {
 			})
 		}
 	}
-	for name, events := range map[string]struct{ agent, in string }{
-		"claude": {"", permits},
-		"qwen":   {"qwen", `{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","cwd":"/w","tool_name":"run_shell_command","tool_input":{"command":"` + command + `"}}`},
-		"kimi":   {"kimi", `{"hook_event_name":"PermissionRequest","session_id":"s","cwd":"/w","tool_name":"Bash","action":"` + command + `"}`},
+	for name, event := range map[string]string{
+		"claude": permits,
+		"qwen":   `{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","cwd":"/w","tool_name":"run_shell_command","tool_input":{"command":"` + command + `"}}`,
+		"kimi":   `{"hook_event_name":"PermissionRequest","session_id":"s","cwd":"/w","tool_name":"Bash","action":"` + command + `"}`,
 	} {
 		t.Run("hook of "+name, func(t *testing.T) {
 			ownFolders(t)
 			url, told := impostor(t, token, command)
-			for _, name := range []string{"hook.json", "watch.json"} {
-				require.NoError(t, hublink.WriteState(name, watch.State{Hub: url, Token: token}))
+			for _, file := range []string{"hook.json", "watch.json"} {
+				require.NoError(t, hublink.WriteState(file, watch.State{Hub: url, Token: token}))
 			}
-			if events.agent == "" {
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan struct{})
-				var out output
-				go func() { defer close(ended); watch.RunClaude(ctx, strings.NewReader(events.in), &out) }()
-				<-told
-				cancel() // it waits for the hub
-				<-ended
-				require.Empty(t, out.String())
-				return
-			}
-			a, ok := watch.FindAgent(events.agent)
-			require.True(t, ok)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan struct{})
 			var out output
-			watch.RunAgent(t.Context(), a, strings.NewReader(events.in), &out, nil)
+			go func() {
+				defer close(ended)
+				if a, ok := watch.FindAgent(name); ok {
+					watch.RunAgent(ctx, a, strings.NewReader(event), &out, nil)
+				} else {
+					watch.RunClaude(ctx, strings.NewReader(event), &out)
+				}
+			}()
+			<-told
+			cancel() // it may wait for the hub
+			<-ended
 			require.Empty(t, out.String())
 		})
 	}

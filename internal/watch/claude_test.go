@@ -55,11 +55,14 @@ func called(t *testing.T, calls *atomic.Int32, n int, why string) {
 	require.EqualValues(t, n, calls.Load(), why)
 }
 
-// hooked runs acp-bridge hook for an event, at a hub.
-func hooked(t *testing.T, event string) string {
-	t.Helper()
+// hooked runs acp-bridge hook for an event of an agent, at a hub.
+func hooked(t *testing.T, agent, event string) string {
 	var out strings.Builder
-	RunClaude(t.Context(), strings.NewReader(event), &out)
+	if a, ok := FindAgent(agent); ok {
+		RunAgent(t.Context(), a, strings.NewReader(event), &out, nil)
+	} else {
+		RunClaude(t.Context(), strings.NewReader(event), &out)
+	}
 	return out.String()
 }
 
@@ -81,58 +84,53 @@ func listening(t *testing.T) (url string, told chan [2]string) {
 	return server.URL, told
 }
 
-// A hub that hangs costs a few moments, and then nothing: it is left alone for a while.
-// Where the terminal shows nothing while a hook waits, it is asked there as soon as the hub
-// has not said within that moment that it is there.
+// A hub that hangs costs a few moments, and then nothing: it is left alone for a while, also by
+// agents whose hooks come before their dialog.
 func TestHookAtAHubThatHangs(t *testing.T) {
+	for of, c := range map[door]struct {
+		silence      silence
+		agent, event string
+	}{
+		claudeDoor: {hookSilence, "claude", `{"hook_event_name":"PostToolUse","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_use_id":"toolu_1"}`},
+		agentsDoor: {watchSilence, "copilot", `{"hookName":"permissionRequest","sessionId":"14151a5a","cwd":"/w","toolName":"bash","toolInput":{"command":"make"}}`},
+	} {
+		hookHome(t)
+		url, calls := hanging(t)
+		require.NoError(t, State{Hub: url, Token: "x", door: of}.write())
+		file, err := hublink.StateFile(string(c.silence))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600)) // it did not answer before
+		for range 3 {
+			require.Empty(t, hooked(t, c.agent, c.event))
+		}
+		called(t, calls, 1, "then it is left alone: "+c.agent)
+	}
+}
+
+// Where the terminal shows nothing while a hook waits, it is asked there as soon as the hub
+// has not said within a moment that it is there.
+func TestHookThatBlocksAtAHubThatHangs(t *testing.T) {
 	hookHome(t)
 	url, calls := hanging(t)
 	require.NoError(t, State{Hub: url, Token: "x", door: claudeDoor}.write())
-	const note = `{"hook_event_name":"PostToolUse","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_use_id":"toolu_1"}`
-	file, err := hublink.StateFile(string(hookSilence))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600)) // it did not answer before
-	for range 3 {
-		require.Empty(t, hooked(t, note))
-	}
-	called(t, calls, 1, "then it is left alone")
 	for n, blocks := range []string{
 		`{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","agent_id":"a1","tool_name":"Bash","tool_input":{"command":"make"}}`,
 		`{"hook_event_name":"Elicitation","session_id":"0b5c7a3e-5a0f","mcp_server_name":"s","mode":"form","message":"m","requested_schema":{}}`,
 	} {
-		require.Empty(t, hooked(t, blocks))
-		called(t, calls, 2+n, "it is asked whether it is there, and nothing else")
+		require.Empty(t, hooked(t, "claude", blocks))
+		called(t, calls, 1+n, "it is asked whether it is there, and nothing else")
 	}
-}
-
-// Agents whose hooks come before their dialog leave such a hub alone, too.
-func TestBeforeAtAHubThatHangs(t *testing.T) {
-	hookHome(t)
-	url, calls := hanging(t)
-	require.NoError(t, State{Hub: url, Token: "x", door: agentsDoor}.write())
-	file, err := hublink.StateFile("watch.silent")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600)) // it did not answer before
-	copilot, _ := FindAgent("copilot")
-	for range 3 {
-		var out strings.Builder
-		event := `{"hookName":"permissionRequest","sessionId":"14151a5a","cwd":"/w","toolName":"bash","toolInput":{"command":"make"}}`
-		RunAgent(t.Context(), copilot, strings.NewReader(event), &out, nil)
-		require.Empty(t, out.String())
-	}
-	called(t, calls, 1, "then it is left alone")
 }
 
 // A hub that answers again is told everything again.
 func TestHookAtAHubThatIsBack(t *testing.T) {
 	hookHome(t)
-	server := httptest.NewServer(watchtest.Proves("x", func(http.ResponseWriter, *http.Request) {}))
-	defer server.Close()
-	require.NoError(t, State{Hub: server.URL, Token: "x", door: claudeDoor}.write())
+	url, _ := listening(t)
+	require.NoError(t, State{Hub: url, Token: "x", door: claudeDoor}.write())
 	file, err := hublink.StateFile(string(hookSilence))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600))
-	require.Empty(t, hooked(t, `{"hook_event_name":"Stop","session_id":"0b5c7a3e-5a0f"}`))
+	require.Empty(t, hooked(t, "claude", `{"hook_event_name":"Stop","session_id":"0b5c7a3e-5a0f"}`))
 	require.NoFileExists(t, file)
 }
 
@@ -187,8 +185,7 @@ func TestHookAtAHubThatLies(t *testing.T) {
 		"somewhere else, look": {302, allow, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv("XDG_STATE_HOME", t.TempDir())
-			t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
+			hookHome(t)
 			t.Setenv(AsksVariable, test.asks)
 			server := httptest.NewServer(watchtest.Proves("x", func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Location", elsewhere.URL+r.URL.Path)
@@ -197,7 +194,7 @@ func TestHookAtAHubThatLies(t *testing.T) {
 			}))
 			defer server.Close()
 			require.NoError(t, State{Hub: server.URL, Token: "x", door: claudeDoor}.write())
-			require.Equal(t, test.printed, hooked(t, `{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_input":{"command":"make"}}`))
+			require.Equal(t, test.printed, hooked(t, "claude", `{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_input":{"command":"make"}}`))
 		})
 	}
 }
@@ -209,9 +206,9 @@ func TestHookOfGrok(t *testing.T) {
 	url, told := listening(t)
 	require.NoError(t, State{Hub: url, Token: "x", door: claudeDoor}.write())
 	const grok = `{"hookEventName":"stop","sessionId":"01a1e96b-8ede","cwd":"/w","reason":"end_turn","hook_event_name":"Stop","session_id":"01a1e96b-8ede","permission_mode":"default"}`
-	require.Empty(t, hooked(t, grok))
+	require.Empty(t, hooked(t, "claude", grok))
 	require.Empty(t, told)
-	require.Empty(t, hooked(t, `{"hook_event_name":"Stop","session_id":"01a1e96b-8ede"}`))
+	require.Empty(t, hooked(t, "claude", `{"hook_event_name":"Stop","session_id":"01a1e96b-8ede"}`))
 	require.Contains(t, (<-told)[1], `"Stop"`)
 }
 
@@ -278,11 +275,7 @@ func TestAgentsTellThatTheyWait(t *testing.T) {
 		uses + `,"tool_name":"run_terminal_command","tool_input":{"command":"make"}}`:                          "",
 	}} {
 		a, _ := FindAgent(name)
-		run := func(event string) {
-			var out strings.Builder
-			RunAgent(t.Context(), a, strings.NewReader(event), &out, nil)
-			require.Empty(t, out.String())
-		}
+		run := func(event string) { require.Empty(t, hooked(t, name, event)) }
 		for event, want := range events {
 			if run(event); want == "" {
 				require.Empty(t, told, event)
@@ -316,11 +309,10 @@ func TestAwayIsWhatTheHubSays(t *testing.T) {
 			_, _ = io.WriteString(w, c.body)
 		}))
 		st := State{Hub: hub.URL, Token: "t"}
-		away, _ := st.away(t.Context())
-		require.Equal(t, c.away, away, "%d %s", c.status, c.body)
+		away := func() bool { is, _ := st.away(t.Context()); return is }
+		require.Equal(t, c.away, away(), "%d %s", c.status, c.body)
 		hub.Close()
-		away, _ = st.away(t.Context())
-		require.False(t, away, "it is not there")
+		require.False(t, away(), "it is not there")
 	}
 }
 

@@ -57,8 +57,7 @@ func TestFate(t *testing.T) {
 		{"qwen", copilotStops, pending, pending, pending},
 		{"copilot", `no JSON`, pending, pending, pending},
 	} {
-		a, _ := FindAgent(c.agent)
-		read := a.hooks.fate("ask_user", gjson.Parse(`{"q":"x","n":[1]}`))
+		read := map[string]hooks{"qwen": qwen, "gemini": gemini, "copilot": copilot}[c.agent].fate("ask_user", gjson.Parse(`{"q":"x","n":[1]}`))
 		line := gjson.Parse(c.line)
 		require.Equal(t, c.before, read(line, nil), "%s, before: %s", c.agent, c.line)
 		require.Equal(t, c.after, read(line, words), "%s, after: %s", c.agent, c.line)

@@ -108,7 +108,7 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 	if err := announce(o, here, certificate, access, errOut); err != nil {
 		return err
 	}
-	defer watchCodex(ctx, o, listener.Addr(), log, errOut)()
+	defer watchTerminals(ctx, o, listener.Addr(), log, errOut)()
 	return serveHTTP(ctx, o, listener, here.lan, server, board, log)
 }
 

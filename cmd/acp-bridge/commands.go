@@ -176,7 +176,7 @@ func talking() []cli.Command {
 			{Line: "acp-bridge watch codex", What: "with the hub on this machine"},
 			{Line: "acp-bridge watch codex --hub https://hub.example --hub-token-file token", What: "with a hub elsewhere"},
 		},
-		Words: watched, Make: watchCommand,
+		Words: []string{"codex"}, Make: watchCommand,
 	}, {
 		Name: "away", Together: "let terminals wait for the hub while you are out", Summary: "let terminals wait for the hub while you are out",
 		About: "Tell a hub that nobody is at the terminal: Claude Code's sub-agents and MCP servers, Qwen Code, Copilot CLI and Gemini CLI then wait there until somebody answers. " +

@@ -3,16 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"slices"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
+	"github.com/acp-bridge/acp-bridge/internal/watch/opencode"
 )
 
 // watched are the agents that can be watched with nothing installed.
-var watched = []string{"codex"}
+var watched = []watch.Terminals{codex.Terminals(version(), codex.Socket), opencode.Terminals()}
 
 func watchCommand(fs *flagSet) runner {
 	var h hubFlags
@@ -22,33 +22,29 @@ func watchCommand(fs *flagSet) runner {
 		if err != nil {
 			return err
 		}
-		if len(words) != 1 || words[0] != watched[0] {
+		i := -1
+		if len(words) == 1 {
+			i = slices.IndexFunc(watched, func(t watch.Terminals) bool { return t.Name == words[0] })
+		}
+		if i < 0 {
 			return misused("expected acp-bridge watch codex")
 		}
 		if err := h.atLocalHub(); err != nil {
 			return err
 		}
-		return untilTold(ctx, func(ctx context.Context) error { return watchCodex(ctx, h, s) })
+		return untilTold(ctx, func(ctx context.Context) error { return watchTerminals(ctx, watched[i], h, s) })
 	}
 }
 
-func watchCodex(ctx context.Context, h hubFlags, s streams) error {
-	socket, err := codex.Socket()
-	if err != nil {
-		return err
-	}
-	dir, err := hublink.DataDir()
-	if err != nil {
-		return err
-	}
-	unlock, err := codex.Lock(filepath.Dir(dir))
+func watchTerminals(ctx context.Context, t watch.Terminals, h hubFlags, s streams) error {
+	unlock, err := t.Lock()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	fmt.Fprintf(s.Err, "acp-bridge watch: what Codex asks in any terminal is at %s, too; Ctrl+C ends that\n", clean.Line(h.Address))
+	fmt.Fprintf(s.Err, "acp-bridge watch: what %s asks in any terminal is at %s, too; Ctrl+C ends that\n", t.Agent, clean.Line(h.Address))
 	w := watch.Start(*h.Options(hubLogger("watch", s)))
 	defer w.Close()
-	codex.Run(ctx, codex.Options{Socket: socket, Version: version(), Watch: w, Say: func(text string) { tell(s, "watch", text) }})
+	t.Run(ctx, w, func(text string) { tell(s, "watch", text) })
 	return nil
 }

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"context"
 	"sync"
 
 	"github.com/tidwall/gjson"
@@ -19,29 +20,38 @@ func (s *Shared) Step(f func()) {
 // Queue is what an agent has said and nobody has handled yet: replies are waited for meanwhile.
 type Queue struct {
 	Shared
-	// More gets one when there is something.
-	More chan struct{}
+	more chan struct{} // gets one when there is something
 	said []gjson.Result
 }
 
 // NewQueue makes an empty one.
-func NewQueue() *Queue { return &Queue{More: make(chan struct{}, 1)} }
+func NewQueue() *Queue { return &Queue{more: make(chan struct{}, 1)} }
 
 // Put adds what was said. It does not block.
 func (q *Queue) Put(said gjson.Result) {
 	q.Step(func() { q.said = append(q.said, said) })
 	select {
-	case q.More <- struct{}{}:
+	case q.more <- struct{}{}:
 	default:
 	}
 }
 
-// Next takes the oldest, if there is one.
-func (q *Queue) Next() (said gjson.Result, ok bool) {
-	q.Step(func() {
-		if ok = len(q.said) > 0; ok {
-			said, q.said = q.said[0], q.said[1:]
+// Each has what is said handled, as it comes, until ctx ends.
+func (q *Queue) Each(ctx context.Context, handle func(context.Context, gjson.Result)) {
+	for ctx.Err() == nil {
+		var said []gjson.Result
+		q.Step(func() { said, q.said = q.said, nil })
+		for _, one := range said {
+			if ctx.Err() == nil {
+				handle(ctx, one)
+			}
 		}
-	})
-	return said, ok
+		if len(said) > 0 {
+			continue
+		}
+		select {
+		case <-q.more:
+		case <-ctx.Done():
+		}
+	}
 }

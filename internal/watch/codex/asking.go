@@ -58,7 +58,7 @@ func (r *run) request(m gjson.Result) {
 		it.Call.SubAgent = convert.SubAgent{ID: t.id, Task: t.who}
 	}
 	r.open[id] = o
-	r.Watch.Ask(watch.Dialog{Item: it, Answer: func(ctx context.Context, outcome convert.Outcome) error { return answer(ctx, o, outcome) }})
+	r.watch.Ask(watch.Dialog{Item: it, Answer: func(ctx context.Context, outcome convert.Outcome) error { return answer(ctx, o, outcome) }})
 }
 
 // answering gives Codex what a person said.
@@ -272,7 +272,7 @@ func (r *run) resolved(id string) {
 	r.Step(func() { o.end, sent = true, o.sent })
 	if !sent {
 		delete(r.open, id)
-		r.Watch.End(o.root, o.name, watch.Over("it was answered in the terminal"), "")
+		r.watch.End(o.root, o.name, watch.Over("it was answered in the terminal"), "")
 	}
 }
 
@@ -314,5 +314,5 @@ func (r *run) finish(o *opened, err error) {
 	o.result = err
 	close(o.said)
 	r.Step(func() { o.end = true })
-	r.Watch.End(o.root, o.name, watch.Over("its turn has ended in the terminal"), "")
+	r.watch.End(o.root, o.name, watch.Over("its turn has ended in the terminal"), "")
 }

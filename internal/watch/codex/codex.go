@@ -18,70 +18,35 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
-// Options say what to watch. Version is ours, and Say is told what a person should
-// know; it must not block.
-type Options struct {
-	Socket, Version string
-	Watch           *watch.Watch
-	Say             func(string)
-}
-
-// lookTime is how often a socket is looked for that is not there.
-const lookTime = 2 * time.Second
-
-// Run watches the socket, whenever it is there, until ctx ends. A version that is not
-// known is said once; another one may come.
-func Run(ctx context.Context, o Options) {
-	said := ""
-	for ctx.Err() == nil {
-		before := stamp(o.Socket)
-		err := o.serve(ctx)
-		o.Watch.EndAll("Codex has ended, or does not talk to us any more", func(desk.Item) bool { return true })
-		var unknown VersionError
-		if errors.As(err, &unknown) {
-			if said != unknown.Version {
-				said = unknown.Version
-				o.Say(unknown.Error())
-			}
-			for ctx.Err() == nil && stamp(o.Socket) == before {
-				proc.Sleep(ctx, lookTime)
-			}
+// Terminals are Codex's. Version is ours, and socket is where Codex listens.
+func Terminals(version string, socket func() (string, error)) watch.Terminals {
+	return watch.Terminals{Agent: "Codex", Name: "codex", Serve: func(ctx context.Context, w *watch.Watch) error {
+		path, err := socket()
+		if err != nil {
+			return watch.Problem(err.Error())
 		}
-		proc.Sleep(ctx, lookTime)
-	}
-}
-
-// stamp is another one for a socket that was made anew.
-func stamp(path string) time.Time {
-	info, err := os.Stat(path)
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
+		return serve(ctx, path, version, w)
+	}}
 }
 
 // serve watches until the connection ends.
-func (o Options) serve(ctx context.Context) error {
-	if info, err := os.Stat(o.Socket); err != nil || info.Mode()&fs.ModeSocket == 0 {
+func serve(ctx context.Context, socket, version string, w *watch.Watch) error {
+	if info, err := os.Stat(socket); err != nil || info.Mode()&fs.ModeSocket == 0 {
 		return fs.ErrNotExist
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c, err := dial(ctx, o.Socket)
+	c, err := dial(ctx, socket)
 	if err != nil {
 		return err
 	}
 	defer c.socket.CloseNow()
-	r := &run{Options: o, client: c, ctx: ctx, threads: map[string]*thread{}, items: map[string]gjson.Result{}, open: map[string]*opened{}, Queue: watch.NewQueue()}
+	r := &run{watch: w, client: c, ctx: ctx, threads: map[string]*thread{}, items: map[string]gjson.Result{}, open: map[string]*opened{}, Queue: watch.NewQueue()}
 	read := make(chan error, 1)
 	go func() { read <- c.read(ctx, r.Put); cancel() }()
-	err = r.start(ctx)
-	for err == nil && ctx.Err() == nil {
-		select {
-		case <-r.More:
-			r.handle()
-		case <-ctx.Done():
-		}
+	err = r.start(ctx, version)
+	if err == nil {
+		r.Each(ctx, r.handle)
 	}
 	cancel()
 	<-read
@@ -90,7 +55,7 @@ func (o Options) serve(ctx context.Context) error {
 }
 
 type run struct {
-	Options
+	watch        *watch.Watch
 	client       *client
 	ctx          context.Context
 	*watch.Queue // its steps have what was said of a request, too
@@ -111,9 +76,9 @@ type thread struct {
 }
 
 // start says who we are, and looks for threads that are there.
-func (r *run) start(ctx context.Context) error {
+func (r *run) start(ctx context.Context, version string) error {
 	reply, err := r.client.call(ctx, "initialize", map[string]any{
-		"clientInfo":   map[string]string{"name": "acp-bridge", "title": "acp-bridge", "version": r.Version},
+		"clientInfo":   map[string]string{"name": "acp-bridge", "title": "acp-bridge", "version": version},
 		"capabilities": map[string]any{"experimentalApi": true, "requestAttestation": false, "optOutNotificationMethods": noise},
 	})
 	if err != nil {
@@ -138,13 +103,11 @@ var noise = []string{
 	"item/commandExecution/outputDelta", "item/fileChange/outputDelta", "item/plan/delta", "thread/tokenUsage/updated", "account/rateLimits/updated",
 }
 
-func (r *run) handle() {
-	for m, ok := r.Next(); ok && r.ctx.Err() == nil; m, ok = r.Next() {
-		if m.Get("id").Exists() {
-			r.request(m)
-		} else {
-			r.notified(m.Get("method").Str, m.Get("params"))
-		}
+func (r *run) handle(_ context.Context, m gjson.Result) {
+	if m.Get("id").Exists() {
+		r.request(m)
+	} else {
+		r.notified(m.Get("method").Str, m.Get("params"))
 	}
 }
 
@@ -191,7 +154,7 @@ func (r *run) rests(t *thread, turn gjson.Result) {
 	if status == "failed" {
 		ended.Err = errors.New(cmp.Or(turn.Get("error.message").Str, "it does not say why"))
 	}
-	r.Watch.EndTurn(ended)
+	r.watch.EndTurn(ended)
 }
 
 // status follows a thread that works, and leaves one that is idle.

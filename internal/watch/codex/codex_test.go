@@ -61,7 +61,7 @@ func newServer(t *testing.T, version string) *server {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := watch.Start(s.Options())
 	s.run.Go(func() {
-		codex.Run(ctx, codex.Options{Socket: s.path, Version: "1", Watch: w, Say: func(text string) { s.said <- text }})
+		codex.Terminals("1", func() (string, error) { return s.path, nil }).Run(ctx, w, func(text string) { s.said <- text })
 		w.Close()
 	})
 	t.Cleanup(func() {
@@ -317,6 +317,6 @@ func TestCodexEnds(t *testing.T) {
 func TestAnotherVersion(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "0.999.1")
-	require.Equal(t, "Codex 0.999.1 is not known here (known: 0.166): its terminals are not watched", <-s.said)
+	require.Equal(t, "Codex's terminals are not watched: version 0.999.1 is not known here (known: 0.166)", <-s.said)
 	require.Empty(t, s.got)
 }

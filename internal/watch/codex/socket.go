@@ -44,13 +44,6 @@ const (
 	replyTime = 30 * time.Second
 )
 
-// VersionError says that the protocol of a Codex is not known here.
-type VersionError struct{ Version string }
-
-func (e VersionError) Error() string {
-	return fmt.Sprintf("Codex %s is not known here (known: %s): its terminals are not watched", e.Version, Known[0])
-}
-
 // client is a connection to Codex.
 type client struct {
 	socket *websocket.Conn
@@ -82,14 +75,18 @@ var versionIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func knows(userAgent string) error {
 	found := versionIn().FindStringSubmatch(userAgent)
 	if found == nil {
-		return VersionError{clean.Truncate(clean.Line(userAgent), 80)}
+		return unknown(clean.Truncate(clean.Line(userAgent), 80))
 	}
 	for _, v := range Known {
 		if found[1] == v {
 			return nil
 		}
 	}
-	return VersionError{found[1] + found[2]}
+	return unknown(found[1] + found[2])
+}
+
+func unknown(version string) error {
+	return watch.Problem(fmt.Sprintf("version %s is not known here (known: %s)", version, Known[0]))
 }
 
 // read calls f for each message that is no reply, until the connection ends.

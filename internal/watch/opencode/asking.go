@@ -21,7 +21,7 @@ import (
 
 // question asks what the question tool asks. One that cannot be read is for the
 // terminal alone.
-func (r *run) question(ctx context.Context, p gjson.Result) {
+func (r *plugin) question(ctx context.Context, p gjson.Result) {
 	req, err := dialect.Decode([]byte(p.Raw), "opencode")
 	if err != nil {
 		return
@@ -70,14 +70,14 @@ const (
 // choice is an option of a permission.
 type choice struct{ reply, label, about, kind string }
 
-func choicesOf(p gjson.Result, agent string) []choice {
+func (r *run) choicesOf(p gjson.Result) []choice {
 	list := []choice{{once, "Allow once", "", "allow_once"}}
 	var patterns []string
 	for _, a := range p.Get("always").Array() {
 		patterns = append(patterns, clean.Line(a.String()))
 	}
 	if len(patterns) > 0 {
-		list = append(list, choice{always, "Always allow " + strings.Join(patterns, ", "), "for " + p.Get("permission").Str + ", until " + agent + " is started anew", "allow_always"})
+		list = append(list, choice{always, "Always allow " + strings.Join(patterns, ", "), "for " + p.Get("permission").Str + ", " + r.until, "allow_always"})
 	}
 	return append(list, choice{reject, "Reject", "a note says why", "reject_once"})
 }
@@ -85,9 +85,10 @@ func choicesOf(p gjson.Result, agent string) []choice {
 // kinds are ACP's, by OpenCode's names of permissions.
 var kinds = map[string]string{"bash": "execute", "edit": "edit", "read": "read", "webfetch": "fetch", "websearch": "search", "grep": "search", "glob": "search"}
 
-// permission asks for a tool.
-func (r *run) permission(ctx context.Context, p gjson.Result) {
-	choices := choicesOf(p, r.agent)
+// permission asks for a tool. Answer gives OpenCode a reply, with words or none; no reply
+// is a dismissal.
+func (r *run) permission(ctx context.Context, p gjson.Result, answer func(ctx context.Context, reply, words string) error) {
+	choices := r.choicesOf(p)
 	q := convert.Question{Text: titleOf(p), Closed: true}
 	it := desk.Item{Kind: desk.Permission, About: about.About{Tool: about.Tool{Kind: kinds[p.Get("permission").Str]}}}
 	for _, c := range choices {
@@ -96,7 +97,6 @@ func (r *run) permission(ctx context.Context, p gjson.Result) {
 	}
 	it.Call = convert.Call{Name: p.Get("permission").Str, Questions: []convert.Question{q}, Input: inputOf(p)}
 	it.Check = it.About.Check(q.Options)
-	path := "/permission/" + url.PathEscape(p.Get("id").Str) + "/reply"
 	read := func(p gjson.Result) (convert.Outcome, error) {
 		i := slices.IndexFunc(choices, func(c choice) bool { return c.reply == p.Get("reply").Str })
 		if i < 0 {
@@ -105,19 +105,14 @@ func (r *run) permission(ctx context.Context, p gjson.Result) {
 		return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{choices[i].label}}}}, nil
 	}
 	r.ask(ctx, p, it, read, func(ctx context.Context, o convert.Outcome) error {
-		reply, note := reject, "The user dismissed the permission request"
-		if o.Status == convert.Answered {
-			i, words, err := it.About.Picked(q.Options, o.Answers)
-			if err != nil {
-				return err
-			}
-			reply, note = choices[i].reply, words
+		if o.Status != convert.Answered {
+			return answer(ctx, "", "")
 		}
-		body := map[string]string{"reply": reply}
-		if note != "" {
-			body["message"] = note
+		i, words, err := it.About.Picked(q.Options, o.Answers)
+		if err != nil {
+			return err
 		}
-		return r.tell(ctx, path, body)
+		return answer(ctx, choices[i].reply, words)
 	})
 }
 
@@ -148,16 +143,16 @@ func inputOf(p gjson.Result) json.RawMessage {
 	return json.RawMessage("{" + strings.Join(members, ",") + "}")
 }
 
-// ended tells the hub what the terminal said. What we said ourselves has ended before.
-func (r *run) ended(kind string, p gjson.Result) {
-	id := p.Get("requestID").Str
+// ended tells the hub what the terminal said, if it was not dismissed there. What we said
+// ourselves has ended before.
+func (r *run) ended(id string, dismissed bool, p gjson.Result) {
 	it, ok := r.open[id]
 	if !ok {
 		return
 	}
 	delete(r.open, id)
 	o, by := convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, watch.Terminal
-	if kind != "question.rejected" {
+	if !dismissed {
 		var err error
 		if o, err = it.read(p); err != nil {
 			o, by = watch.Over("it was answered in the terminal"), ""

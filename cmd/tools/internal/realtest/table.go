@@ -83,7 +83,7 @@ func openCodeConfig(s *setting) string {
 
 // opencode2 was built from github.com/anomalyco/opencode, branch v2, commit 3edcb3ca2b.
 func opencode2(s *setting) (args, env []string) {
-	s.write(".config/opencode/opencode.json", fmt.Sprintf(`{"enabled_providers":["fake"],"model":"fake/%[1]s","permissions":[{"action":"shell","resource":"*","effect":"ask"}],
+	s.write(".config/opencode/opencode.json", fmt.Sprintf(`{"enabled_providers":["fake"],"model":"fake/%[1]s","permissions":[{"action":"shell","resource":"*","effect":"ask"},{"action":"edit","resource":"*","effect":"ask"}],
 "providers":{"fake":{"name":"fake","package":"@opencode-ai/ai/providers/openai-compatible","settings":{"baseURL":%[2]q,"apiKey":"fake"},
 "models":{%[1]q:{"name":"fake","capabilities":{"tools":true,"input":["text"],"output":["text"]},"limit":{"context":100000,"output":8000}}}}}}`,
 		modeltest.Model, s.url+"/v1"))

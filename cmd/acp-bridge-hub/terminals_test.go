@@ -5,12 +5,12 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
 )
 
@@ -24,12 +24,12 @@ func TestOneWatchesCodex(t *testing.T) {
 	watches := func(o options, at string, said io.Writer) (stop func()) {
 		ip, err := net.ResolveTCPAddr("tcp", at)
 		require.NoError(t, err)
-		return watchCodex(t.Context(), o, ip, slog.New(slog.NewTextHandler(said, nil)), io.Discard)
+		return watchTerminals(t.Context(), o, ip, slog.New(slog.NewTextHandler(said, nil)), io.Discard)
 	}
 	free := func() bool {
-		unlock, err := codex.Lock(filepath.Dir(own))
+		unlock, err := codex.Terminals("", codex.Socket).Lock()
 		if err != nil {
-			require.ErrorIs(t, err, codex.ErrWatched)
+			require.ErrorIs(t, err, proc.ErrLocked)
 			return false
 		}
 		unlock()

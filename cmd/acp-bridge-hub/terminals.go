@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"sync"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/watch"
+	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
+	"github.com/acp-bridge/acp-bridge/internal/watch/opencode"
+)
+
+// watchTerminals has what agents ask in terminals of this user at this hub, until stop is
+// called. It is the user's own hub that does so: one with the folder that is the
+// default, which shares its questions with no other.
+func watchTerminals(ctx context.Context, o options, at net.Addr, log *slog.Logger, errOut io.Writer) (stop func()) {
+	own, err := hublink.DataDir()
+	address, isTCP := at.(*net.TCPAddr)
+	if err != nil || !isTCP || o.data != own || o.nats != "" || o.tlsCert != "" || !address.IP.IsLoopback() {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	for _, t := range []watch.Terminals{codex.Terminals(version(), codex.Socket), opencode.Terminals()} {
+		unlock, err := t.Lock()
+		if err != nil {
+			log.Info("not watched from here", "err", err)
+			continue
+		}
+		watching.Go(func() {
+			defer unlock()
+			w := watch.Start(hublink.Options{
+				URL: &url.URL{Scheme: "http", Host: address.String()}, Token: func() (string, error) { return readToken(o) }, Logger: log,
+			})
+			defer w.Close()
+			t.Run(ctx, w, func(text string) { fmt.Fprintln(errOut, "acp-bridge-hub:", text) })
+		})
+	}
+	return func() {
+		cancel()
+		watching.Wait()
+	}
+}

@@ -1,0 +1,294 @@
+package opencode
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/watch"
+)
+
+// Terminals are those of OpenCode's second version. One service has all of a user's, and
+// writes down where it listens.
+func Terminals() watch.Terminals {
+	return watch.Terminals{Agent: "OpenCode", Name: "opencode", Serve: serve}
+}
+
+// service is a connection to OpenCode's service.
+type service struct {
+	*run
+	url, password string
+	pid           int64
+	client        http.Client
+}
+
+// find reads where the service listens. Its password is for whoever writes the file alone.
+func find() (*service, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, err
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	path := filepath.Join(state, "opencode", "service.json")
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, watch.Problem(path + " is not a file that you alone can read")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	said := gjson.ParseBytes(data)
+	at, err := url.Parse(said.Get("url").Str)
+	if ip := net.ParseIP(at.Hostname()); err != nil || at.Scheme != "http" || at.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, watch.Problem("its service is not on this machine's loopback address")
+	}
+	s := &service{url: strings.TrimSuffix(at.String(), "/"), password: said.Get("password").Str, pid: said.Get("pid").Int()}
+	// Nothing of the user's goes to another machine, nor where somebody else sends us.
+	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 1}
+	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return s, nil
+}
+
+// lives reports whether a process of this user is there. What listens at the port of one
+// that is gone may be anybody's, and gets no password.
+func lives(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && (runtime.GOOS == "windows" || p.Signal(syscall.Signal(0)) == nil)
+}
+
+// serve watches until the service ends.
+func serve(ctx context.Context, w *watch.Watch) error {
+	s, err := find()
+	if err != nil {
+		return err
+	}
+	defer s.client.CloseIdleConnections()
+	if !lives(int(s.pid)) {
+		return errors.New("OpenCode's service has ended")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.run = newRun(w, "OpenCode", "in this project, also later")
+	s.api = s
+	health, err := s.get(ctx, "/health")
+	switch version := health.Get("version").Str; {
+	case err != nil || health.Get("pid").Int() != s.pid:
+		return errors.Join(err, errors.New("another process is there"))
+	case !strings.HasPrefix(version, "2."):
+		return watch.Problem("version " + clean.Line(version) + " is not known here (known: 2)")
+	}
+	events, err := s.send(ctx, http.MethodGet, "/event", nil)
+	if err != nil {
+		return err
+	}
+	defer events.Body.Close()
+	if events.StatusCode != http.StatusOK {
+		return statusError{events.StatusCode, "/event"}
+	}
+	read := make(chan error, 1)
+	go func() { read <- s.read(events.Body); cancel() }()
+	s.Each(ctx, s.handle)
+	events.Body.Close()
+	return <-read
+}
+
+// read takes events as they come: those that nobody here needs, most of all, are let go.
+func (s *service) read(in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		data, isData := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
+		if !isData || !clean.ValidJSON(data) {
+			continue
+		}
+		switch e := gjson.Parse(string(data)); e.Get("type").Str {
+		case connected, formCreated, formReplied, formCancelled, permissionAsked, permissionReplied, renamed, succeeded, failed, interrupted:
+			s.Put(e)
+		}
+	}
+	return lines.Err()
+}
+
+const (
+	connected         = "server.connected"
+	formCreated       = "form.created"
+	formReplied       = "form.replied"
+	formCancelled     = "form.cancelled"
+	permissionAsked   = "permission.asked"
+	permissionReplied = "permission.replied"
+	renamed           = "session.renamed"
+	succeeded         = "session.execution.succeeded"
+	failed            = "session.execution.failed"
+	interrupted       = "session.execution.interrupted"
+)
+
+func (s *service) handle(ctx context.Context, e gjson.Result) {
+	p := e.Get("data")
+	id := p.Get("sessionID").Str
+	switch kind := e.Get("type").Str; kind {
+	case connected:
+		s.look(ctx)
+	case formCreated:
+		s.form(ctx, p.Get("form"), e.Get("location.directory").Str)
+	case formReplied, formCancelled:
+		s.ended(p.Get("id").Str, kind == formCancelled, p)
+	case permissionAsked:
+		s.leave(ctx, p)
+	case permissionReplied:
+		s.ended(p.Get("requestID").Str, false, p)
+	case renamed:
+		delete(s.sessions, id) // it is asked for when it is needed
+	case succeeded, failed, interrupted:
+		s.over(id)
+		if in := s.session(ctx, id); kind != interrupted && in.parent == "" {
+			t := s.turn(in)
+			if kind == failed {
+				t.Err = errors.New(cmp.Or(p.Get("error.message").Str, "it failed"))
+			}
+			s.watch.EndTurn(t)
+		}
+	}
+}
+
+// look finds what was asked before we were there: by sessions that work.
+func (s *service) look(ctx context.Context) {
+	active, _ := s.get(ctx, "/session/active")
+	for id := range active.Map() {
+		if !isName(id) {
+			continue
+		}
+		forms, _ := s.get(ctx, "/session/"+id+"/form")
+		for _, f := range forms.Array() {
+			s.form(ctx, f, "")
+		}
+		permissions, _ := s.get(ctx, "/session/"+id+"/permission")
+		for _, p := range permissions.Array() {
+			s.leave(ctx, p)
+		}
+	}
+}
+
+// leave asks for a tool, as the first version has it. What the tool gets is in the
+// message that calls it.
+func (s *service) leave(ctx context.Context, p gjson.Result) {
+	id, in := p.Get("id").Str, p.Get("sessionID").Str
+	if !isName(id) || !isName(in) {
+		return
+	}
+	name, metadata := p.Get("action").Str, s.input(ctx, in, p.Get("source"))
+	if name == "shell" && metadata.Get("command").Str != "" {
+		name = "bash"
+	}
+	about := metadata.Raw
+	if files := p.Get("metadata.files"); files.IsArray() {
+		about = string(clean.JSON(map[string]string{"filepath": join(files.Get("#.file")), "diff": join(files.Get("#.patch"))}))
+	}
+	old := fmt.Sprintf(`{"id":%s,"sessionID":%s,"permission":%s,"patterns":%s,"always":%s,"metadata":%s}`, p.Get("id").Raw, p.Get("sessionID").Raw,
+		clean.JSON(name), cmp.Or(p.Get("resources").Raw, "[]"), cmp.Or(p.Get("save").Raw, "[]"), cmp.Or(about, "{}"))
+	session := "/session/" + in
+	s.permission(ctx, gjson.Parse(old), func(ctx context.Context, reply, words string) error {
+		reply = cmp.Or(reply, reject)
+		// Releases differ in the name of the member.
+		body := map[string]string{"reply": reply, "decision": reply}
+		if words != "" {
+			body["message"] = words
+		}
+		err := s.tell(ctx, session+"/permission/"+id+"/reply", body)
+		if err == nil && words != "" { // the model is not told the message, in 2.0.0
+			if s.tell(ctx, session+"/prompt", map[string]string{"text": "I rejected that: " + words, "delivery": "steer"}) != nil {
+				return watch.Unsure("the agent was told the rejection, and perhaps not its reason")
+			}
+		}
+		return err
+	})
+}
+
+func join(list gjson.Result) string {
+	var all []string
+	for _, one := range list.Array() {
+		all = append(all, one.String())
+	}
+	return strings.Join(all, "\n")
+}
+
+// input is that of the tool call that needs a permission.
+func (s *service) input(ctx context.Context, in string, source gjson.Result) (input gjson.Result) {
+	if message := source.Get("messageID").Str; isName(message) {
+		said, _ := s.get(ctx, "/session/"+in+"/message/"+message)
+		for _, part := range said.Get("content").Array() {
+			if part.Get("type").Str == "tool" && part.Get("id").Str == source.Get("id").Str && part.Get("state.input").IsObject() {
+				input = part.Get("state.input")
+			}
+		}
+	}
+	return input
+}
+
+// do makes a request. What a list or an object is in, is left out.
+func (s *service) do(ctx context.Context, method, path string, body any) (gjson.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	reply, err := s.send(ctx, method, path, body)
+	var failed *net.OpError
+	switch {
+	case errors.As(err, &failed) && failed.Op == "dial":
+		return gjson.Result{}, statusError{0, path}
+	case err != nil:
+		return gjson.Result{}, errEnded // it may have been sent
+	}
+	defer reply.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(reply.Body, maxLine))
+	if reply.StatusCode < 200 || reply.StatusCode > 299 {
+		return gjson.Result{}, statusError{reply.StatusCode, path}
+	}
+	said := gjson.ParseBytes(data)
+	if in := said.Get("data"); in.Exists() {
+		said = in
+	}
+	return said, err
+}
+
+// requestTime is how long the service may take.
+const requestTime = 30 * time.Second
+
+func (s *service) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var in io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		in = bytes.NewReader(data)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, s.url+"/api"+path, in)
+	if err != nil {
+		return nil, err
+	}
+	r.SetBasicAuth("opencode", s.password)
+	r.Header.Set("Content-Type", "application/json")
+	return s.client.Do(r)
+}

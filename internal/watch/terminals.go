@@ -1,0 +1,62 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
+)
+
+// Terminals are those of an agent that can be watched with nothing installed.
+type Terminals struct {
+	Agent string // for people
+	Name  string // the word of a command
+	// Serve watches those that are there, until they or ctx end.
+	Serve func(ctx context.Context, w *Watch) error
+}
+
+// Problem says for people why terminals are not watched. It stays until they do something.
+type Problem string
+
+func (p Problem) Error() string { return string(p) }
+
+// againTime is how often terminals are looked for that are not there.
+const againTime = 2 * time.Second
+
+// Run watches, whenever there are terminals, until ctx ends. Say is told of a problem,
+// once; it must not block.
+func (t Terminals) Run(ctx context.Context, w *Watch, say func(string)) {
+	var said Problem
+	for ctx.Err() == nil {
+		err := t.Serve(ctx, w)
+		w.EndAll(t.Agent+" has ended, or does not talk to us any more", func(desk.Item) bool { return true })
+		if p := Problem(""); errors.As(err, &p) && p != said {
+			said = p
+			say(t.Agent + "'s terminals are not watched: " + p.Error())
+		}
+		proc.Sleep(ctx, againTime)
+	}
+}
+
+// Lock makes sure that one process of a user watches: two would ask everything twice.
+// It fails with [proc.ErrLocked] if another does.
+func (t Terminals) Lock() (unlock func(), err error) {
+	data, err := hublink.DataDir()
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(data)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if unlock, err = proc.LockFile(filepath.Join(dir, "watch-"+t.Name+".lock")); err != nil {
+		err = fmt.Errorf("the terminals of %s are watched already, by the hub or by another acp-bridge watch: %w", t.Agent, err)
+	}
+	return unlock, err
+}

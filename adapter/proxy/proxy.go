@@ -58,7 +58,7 @@
 // OpenCode 2 has the first version's command, but not its API. Built from its sources of
 // 19 August 2026 it asks for permissions as any agent does, and dismisses its own
 // questions before anybody can see them; later releases ask with forms, as they are
-// documented. In a terminal it refuses our plugin: hook install and doctor say so.
+// documented. In a terminal it refuses our plugin, and is watched by its service.
 //
 // All but nanocoder asked two questions in one call. Where an agent accepts no own
 // words, Other is not offered. An agent's HTTP API can be reached only if the proxy

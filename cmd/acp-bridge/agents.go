@@ -25,7 +25,7 @@ type agentRow struct {
 // these versions on 16 and 17 November 2026, unless it says otherwise.
 var inTerminals = []cli.Example{
 	{Line: "claude", What: "questions, plans, permissions, forms; the terminal's dialog stays, and the first answer counts (2.1.325)"},
-	{Line: "opencode", What: "questions, permissions, also of sub-agents; the dialog stays (1.18.33; version 2 refuses the plugin)"},
+	{Line: "opencode", What: "questions, permissions, also of sub-agents; the dialog stays (1.18.33); version 2 with nothing installed: by this machine's hub, or acp-bridge watch opencode (2.0.0)"},
 	{Line: "kilo", What: "questions, permissions; the dialog stays (7.7.7)"},
 	{Line: "codex", What: "questions, approvals, with nothing installed: by this machine's hub, or acp-bridge watch codex (0.166.0)"},
 	{Line: "qwen", What: "questions, permissions, only while you are away: its terminal shows nothing while a hook waits (0.24.4)"},

@@ -170,13 +170,13 @@ func talking() []cli.Command {
 		},
 		Words: hookActions, Make: hookCommand,
 	}, {
-		Name: "watch", Beside: "hook", Args: "codex", Summary: "answer Codex in any terminal from a hub as well",
-		About: "Have Codex in any of your terminals ask at a hub as well, until Ctrl+C. Nothing is installed, and a hub on this machine does the same by itself.",
+		Name: "watch", Beside: "hook", Args: "codex|opencode", Summary: "answer Codex or OpenCode 2 in any terminal from a hub as well",
+		About: "Have Codex, or OpenCode from version 2 on, in any of your terminals ask at a hub as well, until Ctrl+C. Nothing is installed, and a hub on this machine does the same by itself.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge watch codex", What: "with the hub on this machine"},
 			{Line: "acp-bridge watch codex --hub https://hub.example --hub-token-file token", What: "with a hub elsewhere"},
 		},
-		Words: []string{"codex"}, Make: watchCommand,
+		Words: []string{"codex", "opencode"}, Make: watchCommand,
 	}, {
 		Name: "away", Together: "let terminals wait for the hub while you are out", Summary: "let terminals wait for the hub while you are out",
 		About: "Tell a hub that nobody is at the terminal: Claude Code's sub-agents and MCP servers, Qwen Code, Copilot CLI and Gemini CLI then wait there until somebody answers. " +

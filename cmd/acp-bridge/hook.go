@@ -95,7 +95,7 @@ func refuses(ctx context.Context, a watch.Agent) error {
 	if version == "" {
 		return nil
 	}
-	return fmt.Errorf("%s %s refuses the plugin, which is for version %d: what it asks in its terminal reaches no hub. Its permissions in an editor do, behind acp-bridge proxy --hub", a.Title, version, p.Until-1)
+	return fmt.Errorf("%s %s needs no plugin, and refuses this one, which is for version %d: a hub on this machine watches its terminals by itself, and acp-bridge watch %s does so for a hub elsewhere", a.Title, version, p.Until-1, a.Name)
 }
 
 // awayCommand says that nobody sits at the terminal, or that somebody is back.

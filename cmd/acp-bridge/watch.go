@@ -27,7 +27,7 @@ func watchCommand(fs *flagSet) runner {
 			i = slices.IndexFunc(watched, func(t watch.Terminals) bool { return t.Name == words[0] })
 		}
 		if i < 0 {
-			return misused("expected acp-bridge watch codex")
+			return misused("expected acp-bridge watch codex, or opencode")
 		}
 		if err := h.atLocalHub(); err != nil {
 			return err

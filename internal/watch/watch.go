@@ -31,6 +31,7 @@
 //	OpenCode   1.18.33   acp-bridge hook install opencode  questions, permissions, also of sub-agents
 //	Kilo       7.7.7     acp-bridge hook install kilo      the same
 //	Codex      0.166.0   acp-bridge watch codex            questions, approvals, tools and forms of MCP servers
+//	OpenCode   2.0.0     acp-bridge watch opencode         questions, forms, permissions, also of sub-agents
 //
 // The hooks of these run before their dialog. While one waits, the terminal shows nothing, so
 // they ask at the hub only while somebody is away, on 17 November 2026:

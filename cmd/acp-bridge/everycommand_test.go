@@ -61,6 +61,7 @@ var elsewhere = map[string]string{
 	"acp-bridge up":               "cmd/acp-bridge TestScripts",
 	"acp-bridge down":             "cmd/acp-bridge TestScripts",
 	"acp-bridge watch codex":      "cmd/tools/real/codex TestRealCodex",
+	"acp-bridge watch opencode":   "cmd/tools/real/opencode TestRealService",
 	"go doc ./internal/hub":       "cmd/acp-bridge TestReadme",
 	"go doc ./adapter/editor":     "cmd/acp-bridge TestReadme",
 	"go -C cmd/tools doc ./bench": "cmd/acp-bridge TestReadme",

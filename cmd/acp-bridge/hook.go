@@ -95,7 +95,7 @@ func refuses(ctx context.Context, a watch.Agent) error {
 	if version == "" {
 		return nil
 	}
-	return fmt.Errorf("%s %s needs no plugin, and refuses this one, which is for version %d: a hub on this machine watches its terminals by itself, and acp-bridge watch %s does so for a hub elsewhere", a.Title, version, p.Until-1, a.Name)
+	return fmt.Errorf("%s %s refuses the plugin, and needs none: a hub on this machine watches its terminals, and acp-bridge watch %s does so for a hub elsewhere", a.Title, version, a.Name)
 }
 
 // awayCommand says that nobody sits at the terminal, or that somebody is back.

@@ -146,7 +146,7 @@ func (a Agent) examine(program string, refused error) Finding {
 	found, err := a.part.look(program)
 	switch {
 	case refused != nil:
-		return Wrong(a.Title, refused.Error(), "run acp-bridge hook remove "+a.Name+", and answer in the terminal")
+		return Wrong(a.Title, refused.Error(), "run acp-bridge hook remove "+a.Name)
 	case errors.Is(err, errNotOurs):
 		return Wrong(a.Title, clean.Line(err.Error()), "move it away, and "+again)
 	case err != nil:

@@ -1,8 +1,8 @@
 package dialect
 
 import (
-	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -69,59 +69,39 @@ type annotation struct {
 // annotations that the model itself wrote do not.
 func updatedInput(c convert.Call, answers []convert.Answer) json.RawMessage {
 	root, questions := inputOf(c)
-	var b bytes.Buffer
-	b.WriteString(`{"questions":`)
-	b.WriteString(questions.Raw)
-	for _, f := range otherFields(root) {
-		b.WriteByte(',')
-		b.WriteString(f.key)
-		b.WriteByte(':')
-		b.WriteString(f.value)
-	}
 	keys := questionKeys(questions)
-	b.WriteString(`,"answers":{`)
-	n := 0
+	var said, notes object
 	for i, a := range answers {
 		if i >= len(keys) || a.Empty() {
 			continue
 		}
-		if n > 0 {
-			b.WriteByte(',')
+		said = append(said, member{keys[i], clean.JSON(c.Questions[i].AnswerText(a))})
+		if note := (annotation{Notes: a.Note, Preview: preview(c.Questions[i], a)}); note != (annotation{}) {
+			notes = append(notes, member{keys[i], clean.JSON(note)})
 		}
-		n++
-		b.WriteString(keys[i])
-		b.WriteByte(':')
-		b.Write(clean.JSON(c.Questions[i].AnswerText(a)))
 	}
-	b.WriteByte('}')
-	writeAnnotations(&b, c, answers, keys)
-	b.WriteByte('}')
-	return b.Bytes()
+	all := append(object{{`"questions"`, raw(questions)}}, otherMembers(root)...)
+	all = append(all, member{`"answers"`, said.json()})
+	if notes != nil {
+		all = append(all, member{`"annotations"`, notes.json()})
+	}
+	return all.json()
 }
 
-func writeAnnotations(b *bytes.Buffer, c convert.Call, answers []convert.Answer, keys []string) {
-	n := 0
-	for i, a := range answers {
-		if i >= len(keys) || a.Empty() {
-			continue
-		}
-		note := annotation{Notes: a.Note, Preview: preview(c.Questions[i], a)}
-		if note == (annotation{}) {
-			continue
-		}
-		if n == 0 {
-			b.WriteString(`,"annotations":{`)
-		} else {
-			b.WriteByte(',')
-		}
-		n++
-		b.WriteString(keys[i])
-		b.WriteByte(':')
-		b.Write(clean.JSON(note))
+// object is one of JSON whose members have an order; their keys are JSON strings.
+type object []member
+
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+func (o object) json() json.RawMessage {
+	parts := make([]string, len(o))
+	for i, m := range o {
+		parts[i] = m.key + ":" + string(m.value)
 	}
-	if n > 0 {
-		b.WriteByte('}')
-	}
+	return json.RawMessage("{" + strings.Join(parts, ",") + "}")
 }
 
 // preview is that of the option picked, when it is the only one.
@@ -137,12 +117,9 @@ func preview(q convert.Question, a convert.Answer) string {
 	return ""
 }
 
-type rawField struct{ key, value string }
-
-// otherFields lists the top-level fields that are not ours, each once, the
-// last value of a repeated key.
-func otherFields(root gjson.Result) []rawField {
-	var fields []rawField
+// otherMembers are the top-level ones that are not ours, each once, the last
+// value of a repeated key.
+func otherMembers(root gjson.Result) (others object) {
 	at := map[string]int{}
 	root.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
@@ -151,13 +128,13 @@ func otherFields(root gjson.Result) []rawField {
 		}
 		i, again := at[k.Str]
 		if !again {
-			i, at[k.Str] = len(fields), len(fields)
-			fields = append(fields, rawField{})
+			i, at[k.Str] = len(others), len(others)
+			others = append(others, member{})
 		}
-		fields[i] = rawField{k.Raw, v.Raw}
+		others[i] = member{k.Raw, raw(v)}
 		return true
 	})
-	return fields
+	return others
 }
 
 // inputOf is the call's input, and the questions in it. A call that was made in

@@ -13,7 +13,6 @@
 package dialect
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -238,19 +237,11 @@ func (d document) typed() bool {
 
 // answerMap maps question texts to answers, in the order of the questions.
 func answerMap(c convert.Call, answers []convert.Answer) json.RawMessage {
-	var b bytes.Buffer
-	b.WriteByte('{')
+	var said object
 	for i, a := range answers {
-		if i >= len(c.Questions) || a.Empty() {
-			continue
+		if i < len(c.Questions) && !a.Empty() {
+			said = append(said, member{string(clean.JSON(c.Questions[i].Text)), clean.JSON(answerText(c.Questions[i], a))})
 		}
-		if b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		b.Write(clean.JSON(c.Questions[i].Text))
-		b.WriteByte(':')
-		b.Write(clean.JSON(convert.WithNote(c.Questions[i].AnswerText(a), a.Note)))
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	return said.json()
 }

@@ -71,7 +71,7 @@ func choiceText(toolCall gjson.Result) string {
 
 func choiceOptions(params gjson.Result) (l labels) {
 	for _, o := range read.Field(params, "options").Array() {
-		l.add(o.Get("name").String(), o.Get("optionId").String(), "")
+		l.add(o.Get("name").String(), o.Get("optionId").String())
 	}
 	return l
 }

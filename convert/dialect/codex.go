@@ -24,13 +24,11 @@ const (
 
 func (codex) recognises(d document) bool { return d.tool == codexTool || d.isMethod(codexMethod) }
 
-// codexLimits let texts come twice: ids tell the questions apart. What Codex
-// tells its model (3 questions, 3 options) it does not check.
-var codexLimits = convert.NoLimits
-
+// decode lets texts come twice: ids tell the questions apart. What Codex tells
+// its model (3 questions, 3 options) it does not check.
 func (codex) decode(d document) (convert.Call, error) {
 	params := d.params()
-	call, err := convert.Parse([]byte(params.Raw), codexLimits)
+	call, err := convert.Parse([]byte(params.Raw), convert.NoLimits)
 	if err != nil {
 		return convert.Call{}, err
 	}

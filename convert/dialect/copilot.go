@@ -16,14 +16,12 @@ func (copilot) recognises(d document) bool {
 	return (d.tool == "ask_user" || d.bare()) && d.input.Get("allow_freeform").Exists()
 }
 
-var copilotLimits = convert.Limits{MaxQuestions: 1, MinOptions: -1, MaxOptions: -1, FreeText: true}
-
 func (copilot) decode(d document) (convert.Call, error) {
 	if isCopilotForm(d) {
 		form, err := copilotForm(d)
 		return form.Call, err
 	}
-	call, err := oneQuestion(d.input, "choices", copilotLimits)
+	call, err := oneQuestion(d.input)
 	if err != nil {
 		return convert.Call{}, err
 	}

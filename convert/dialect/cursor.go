@@ -61,7 +61,7 @@ func cursorQuestion(v gjson.Result, pos int) (q convert.Question, err error) {
 
 func cursorOptions(question gjson.Result) (l labels) {
 	for _, o := range read.Field(question, "options").Array() {
-		l.add(o.Get("label").String(), o.Get("id").String(), "")
+		l.add(o.Get("label").String(), o.Get("id").String())
 	}
 	return l
 }

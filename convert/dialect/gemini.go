@@ -68,11 +68,5 @@ func (gemini) encode(d document, c convert.Call, r Reply) Result {
 	default:
 		return Result{Body: []byte(r.Outcome.Message()), IsError: true}
 	}
-	result := geminiResult{map[string]string{}}
-	for i, a := range r.Outcome.Answers {
-		if i < len(c.Questions) && !a.Empty() {
-			result.Answers[strconv.Itoa(i)] = answerText(c.Questions[i], a)
-		}
-	}
-	return d.respond(result)
+	return d.respond(geminiResult{numbered(c, r.Outcome.Answers)})
 }

@@ -14,7 +14,7 @@ const grokMethod = "_x.ai/ask_user_question"
 func (grok) recognises(d document) bool { return d.isMethod(grokMethod) }
 
 func (grok) decode(d document) (convert.Call, error) {
-	call, err := convert.Parse(renamed(d.params(), questionNames{multi: "multi_select"}), anyCount)
+	call, err := convert.Parse(renamed(d.params(), "multi_select"), anyCount)
 	if err != nil {
 		return convert.Call{}, err
 	}

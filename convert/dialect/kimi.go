@@ -32,7 +32,7 @@ func (d document) snake() bool {
 
 func (kimi) decode(d document) (convert.Call, error) {
 	if !d.isRPC() {
-		call, err := convert.Parse(renamed(d.input, questionNames{multi: "multi_select"}), convert.Limits{})
+		call, err := convert.Parse(renamed(d.input, "multi_select"), convert.Limits{})
 		call.Input = raw(d.input)
 		return call, err
 	}
@@ -52,7 +52,7 @@ func (kimi) decode(d document) (convert.Call, error) {
 func kimiOptions(params gjson.Result) (l labels) {
 	for _, o := range params.Get("options").Array() {
 		if id := o.Get("optionId").Str; strings.HasPrefix(id, kimiOption) {
-			l.add(o.Get("name").String(), id, "")
+			l.add(o.Get("name").String(), id)
 		}
 	}
 	return l

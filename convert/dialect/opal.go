@@ -37,14 +37,12 @@ func hasAny(v gjson.Result, keys ...string) bool {
 	return false
 }
 
-var opalLimits = convert.Limits{MaxQuestions: 1, MinOptions: -1, MaxOptions: -1, FreeText: true}
-
 func (opal) decode(d document) (convert.Call, error) {
 	input := d.input
 	if d.isRPC() {
 		input = d.root.Get("params")
 	}
-	call, err := oneQuestion(input, "choices", opalLimits)
+	call, err := oneQuestion(input)
 	if err == nil && hasAny(input, "options", "suggestions") { // they would be lost
 		err = wrongType(1, "its options must be in choices, got options or suggestions")
 	}
@@ -66,14 +64,15 @@ func (opal) decode(d document) (convert.Call, error) {
 // opalTitle is how much of the question stands in the title.
 const opalTitle = 60
 
-// oneQuestion reads an input that is a question itself, with its options under
-// a name of its own.
-func oneQuestion(input gjson.Result, options string, limits convert.Limits) (convert.Call, error) {
+// oneQuestion reads an input that is a question itself, with its options as
+// choices.
+func oneQuestion(input gjson.Result) (convert.Call, error) {
+	limits := convert.Limits{MaxQuestions: 1, MinOptions: -1, MaxOptions: -1, FreeText: true}
 	question := map[string]json.RawMessage{}
 	if text := read.Field(input, "question"); text.Exists() {
 		question["question"] = raw(text)
 	}
-	if choices := read.Field(input, options); choices.Exists() {
+	if choices := read.Field(input, "choices"); choices.Exists() {
 		question["options"] = raw(choices)
 	}
 	call, err := convert.Parse(clean.JSON(map[string]any{"questions": []any{question}}), limits)
@@ -103,7 +102,7 @@ func (opal) encode(d document, c convert.Call, r Reply) Result {
 		}
 		return Result{Body: []byte(opalError(o)), IsError: true}
 	}
-	answer := convert.WithNote(c.Questions[0].AnswerText(o.Answers[0]), o.Answers[0].Note)
+	answer := answerText(c.Questions[0], o.Answers[0])
 	if d.isRPC() {
 		return d.respond(opalAnswer{answer})
 	}

@@ -18,12 +18,10 @@ func (openCode) recognises(d document) bool {
 	return strings.HasPrefix(d.root.Get("id").Str, "que") && d.root.Get("sessionID").Exists()
 }
 
-// openCodeLimits are none: OpenCode checks no counts, and positions tell the
+// decode has no limits: OpenCode checks no counts, and positions tell the
 // questions apart.
-var openCodeLimits = convert.NoLimits
-
 func (openCode) decode(d document) (convert.Call, error) {
-	call, err := convert.Parse(renamed(d.input, questionNames{multi: "multiple"}), openCodeLimits)
+	call, err := convert.Parse(renamed(d.input, "multiple"), convert.NoLimits)
 	if err != nil {
 		return convert.Call{}, err
 	}

@@ -41,7 +41,7 @@ func piSimple(d document) bool {
 }
 
 func (pi) decode(d document) (convert.Call, error) {
-	call, err := convert.Parse(piInput(d), piLimits)
+	call, err := convert.Parse(piInput(d), convert.NoLimits)
 	if err != nil {
 		return convert.Call{}, err
 	}
@@ -51,8 +51,6 @@ func (pi) decode(d document) (convert.Call, error) {
 	}
 	return call, nil
 }
-
-var piLimits = convert.NoLimits
 
 // piInput is the input with suggestions made options.
 func piInput(d document) []byte {
@@ -124,12 +122,8 @@ func PiError(id json.RawMessage, reason string) json.RawMessage {
 }
 
 // refuse is an error result, or the response of a request.
-func (pi) refuse(d document, err error) Result {
-	result := piResultOf(convert.Call{}, convert.Outcome{Status: convert.Failed, Reason: err.Error()})
-	if d.root.Get("type").Str == piRequest {
-		result.Type, result.RequestID = piResponse, raw(d.root.Get("requestId"))
-	}
-	return Result{Body: clean.JSON(result), IsError: true}
+func (p pi) refuse(d document, err error) Result {
+	return p.encode(d, convert.Call{}, Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: err.Error()}})
 }
 
 // piResult has one entry per question, and flags for everything that is not an
@@ -218,7 +212,7 @@ func piDetailsOf(d document, c convert.Call, answers []piAnswer, r Reply) *piDet
 		Answers:   answers,
 		Mode:      r.Mode,
 		Metadata:  raw(read.Field(d.input, "metadata")),
-		Summary:   summary(c, r.Outcome),
+		Summary:   summary(c, r.Outcome.Answers),
 	}
 	if details.Questions == nil { // of the form with one question
 		details.Questions = clean.JSON(piQuestions(c))

@@ -25,17 +25,15 @@ func isQwen(toolCall gjson.Result) bool {
 	return toolCall.Get("_meta.qwenInteractionKind").Str == "user_question"
 }
 
-// qwenLimits let texts come twice: numbers tell the questions apart.
-var qwenLimits = convert.NoLimits
-
+// decode lets texts come twice: numbers tell the questions apart.
 func (qwen) decode(d document) (convert.Call, error) {
 	if !d.isRPC() {
-		limits := qwenLimits
+		limits := convert.NoLimits
 		limits.RequireHeader = true // it is the key of the answer
 		return convert.Parse([]byte(d.input.Raw), limits)
 	}
 	params := d.root.Get("params")
-	call, err := convert.Parse([]byte(params.Get("toolCall.rawInput").Raw), qwenLimits)
+	call, err := convert.Parse([]byte(params.Get("toolCall.rawInput").Raw), convert.NoLimits)
 	if err != nil {
 		return convert.Call{}, err
 	}
@@ -69,13 +67,7 @@ func (qwen) encode(d document, c convert.Call, r Reply) Result {
 			break
 		}
 	}
-	result := qwenResult{Outcome: permissionOutcome{"selected", submit}, Answers: map[string]string{}}
-	for i, a := range r.Outcome.Answers {
-		if i < len(c.Questions) && !a.Empty() {
-			result.Answers[strconv.Itoa(i)] = answerText(c.Questions[i], a)
-		}
-	}
-	return d.respond(result)
+	return d.respond(qwenResult{permissionOutcome{"selected", submit}, numbered(c, r.Outcome.Answers)})
 }
 
 const (
@@ -100,6 +92,17 @@ func qwenText(c convert.Call, o convert.Outcome) Result {
 		}
 	}
 	return Result{Body: []byte(b.String())}
+}
+
+// numbered are answers by the numbers of their questions, from 0.
+func numbered(c convert.Call, answers []convert.Answer) map[string]string {
+	by := map[string]string{}
+	for i, a := range answers {
+		if i < len(c.Questions) && !a.Empty() {
+			by[strconv.Itoa(i)] = answerText(c.Questions[i], a)
+		}
+	}
+	return by
 }
 
 // answerText is an answer as one string, its note included.

@@ -9,17 +9,10 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// questionNames are the names that an agent has for fields of questions where
-// they differ from Claude's.
-type questionNames struct {
-	text, header, options, multi string
-}
-
 // renamed is an input with a list of questions whose fields have Claude's
-// names, for [convert.Parse]. What is not as expected stays as it is.
-func renamed(input gjson.Result, n questionNames) []byte {
-	to := map[string]string{n.text: "question", n.header: "header", n.options: "options", n.multi: "multiSelect"}
-	delete(to, "")
+// names, for [convert.Parse]; multi is what the agent calls multiSelect. What is
+// not as expected stays as it is.
+func renamed(input gjson.Result, multi string) []byte {
 	list, ok := read.Embedded(read.Field(input, "questions"))
 	if !ok || !list.IsArray() || read.TooDeep([]byte(list.Raw)) { // it may come out of a string
 		return []byte(input.Raw)
@@ -33,8 +26,8 @@ func renamed(input gjson.Result, n questionNames) []byte {
 		made := map[string]json.RawMessage{}
 		q.ForEach(func(k, v gjson.Result) bool {
 			name := k.Str
-			if claudes, ok := to[name]; ok {
-				name = claudes
+			if name == multi {
+				name = "multiSelect"
 			}
 			made[name] = json.RawMessage(v.Raw)
 			return true

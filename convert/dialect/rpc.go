@@ -91,7 +91,7 @@ type labels struct {
 	bad   string // what is wrong with an id, for people
 }
 
-func (l *labels) add(name, id, description string) {
+func (l *labels) add(name, id string) {
 	if l.ids == nil {
 		l.ids, l.names = map[string]string{}, map[string]string{}
 	}
@@ -113,7 +113,7 @@ func (l *labels) add(name, id, description string) {
 		name += " " + strconv.Itoa(len(l.list)+1)
 	}
 	l.ids[name] = id
-	l.list = append(l.list, convert.Option{Label: name, Description: description})
+	l.list = append(l.list, convert.Option{Label: name})
 }
 
 // check reports ids that do not tell what was picked.

@@ -10,24 +10,16 @@ import (
 
 // summary tells in sentences what was asked and answered, for a conversation
 // that is summarised: The user was asked "Which database?" and chose SQLite.
-func summary(c convert.Call, o convert.Outcome) string {
+func summary(c convert.Call, answers []convert.Answer) string {
 	var asked []string
 	for i, q := range c.Questions {
-		text := clean.Line(q.Text)
-		if o.Status != convert.Answered {
-			asked = append(asked, fmt.Sprintf("%q", text))
-			continue
-		}
 		var a convert.Answer
-		if i < len(o.Answers) {
-			a = o.Answers[i]
+		if i < len(answers) {
+			a = answers[i]
 		}
-		asked = append(asked, fmt.Sprintf("The user was asked %q and %s.", text, summaryOf(a)))
+		asked = append(asked, fmt.Sprintf("The user was asked %q and %s.", clean.Line(q.Text), summaryOf(a)))
 	}
-	if o.Status == convert.Answered {
-		return strings.Join(asked, " ")
-	}
-	return fmt.Sprintf("The user was asked %s. %s.", strings.Join(asked, ", "), strings.TrimSuffix(clean.Line(o.Message()), "."))
+	return strings.Join(asked, " ")
 }
 
 func summaryOf(a convert.Answer) string {

@@ -18,8 +18,7 @@ func (copilot) recognises(d document) bool {
 
 func (copilot) decode(d document) (convert.Call, error) {
 	if isCopilotForm(d) {
-		form, err := copilotForm(d)
-		return form.Call, err
+		return formCall(d.input)
 	}
 	call, err := oneQuestion(d.input)
 	if err != nil {

@@ -1,42 +1,29 @@
 package dialect
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 // isCopilotForm reports whether ask_user is called with a form, as newer
 // versions of Copilot do where their host has forms.
 func isCopilotForm(d document) bool { return d.input.Get("requestedSchema").Exists() }
 
-func copilotForm(d document) (ask.FormCall, error) {
-	return ask.AgentForm{Params: json.RawMessage(d.input.Raw)}.Call()
-}
-
 func (copilot) fits(d document, o convert.Outcome) error {
 	if !isCopilotForm(d) {
 		return nil
 	}
-	form, err := copilotForm(d)
-	if err == nil {
-		_, err = form.Reply(o)
-	}
+	_, err := formReply(d.input, o)
 	return err
 }
 
 // copilotFormResult is the value of a form's only field, or all of them by
 // their keys.
 func copilotFormResult(d document, o convert.Outcome) Result {
-	form, err := copilotForm(d)
-	var reply json.RawMessage
-	if err == nil && o.Status == convert.Answered {
-		reply, err = form.Reply(o)
-	}
+	reply, err := formReply(d.input, o)
 	switch {
 	case err != nil:
 		return Result{Body: []byte(copilotError + err.Error()), IsError: true}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/tidwall/gjson"
 )
 
 // mcp is the elicitation of MCP and ACP: a form, or an address to open. Goose
@@ -19,12 +20,21 @@ func (mcp) recognises(d document) bool {
 }
 
 func (mcp) decode(d document) (convert.Call, error) {
-	form, err := mcpForm(d)
+	return formCall(d.params())
+}
+
+func formCall(params gjson.Result) (convert.Call, error) {
+	form, err := ask.AgentForm{Params: json.RawMessage(params.Raw)}.Call()
 	return form.Call, err
 }
 
-func mcpForm(d document) (ask.FormCall, error) {
-	return ask.AgentForm{Params: json.RawMessage(d.params().Raw)}.Call()
+// formReply is the reply to a form.
+func formReply(params gjson.Result, o convert.Outcome) (json.RawMessage, error) {
+	form, err := ask.AgentForm{Params: json.RawMessage(params.Raw)}.Call()
+	if err != nil {
+		return nil, err
+	}
+	return form.Reply(o)
 }
 
 // encode has no word for a failure, so that is an error.
@@ -33,11 +43,7 @@ func (mcp) encode(d document, _ convert.Call, r Reply) Result {
 	if !o.Status.ByPerson() {
 		return d.refuse(o)
 	}
-	form, err := mcpForm(d)
-	var reply json.RawMessage
-	if err == nil {
-		reply, err = form.Reply(o)
-	}
+	reply, err := formReply(d.params(), o)
 	if err != nil {
 		return d.refuse(convert.Outcome{Status: convert.Failed, Reason: err.Error()})
 	}
@@ -45,9 +51,6 @@ func (mcp) encode(d document, _ convert.Call, r Reply) Result {
 }
 
 func (mcp) fits(d document, o convert.Outcome) error {
-	form, err := mcpForm(d)
-	if err == nil {
-		_, err = form.Reply(o)
-	}
+	_, err := formReply(d.params(), o)
 	return err
 }

@@ -88,19 +88,6 @@ func codexNote(schema gjson.Result) (question string, ok bool) {
 // noneOfThese is the option that Codex wants beside an answer in own words.
 const noneOfThese = "None of the above"
 
-// codex reads what is particular to a field of Codex's: its title is the
-// question, and an option of its own stands for own words.
-func (t *formField) codex(q *convert.Question) {
-	meta := read.Field(read.Field(t.schema, "_meta"), "codex")
-	if !meta.Exists() {
-		return
-	}
-	q.Text, q.Header = q.Header, t.about
-	if clean.Blank(q.Text) {
-		q.Text = "(a field without a name)"
-	}
-}
-
 // MarshalJSON writes an agent's form as it came, but for what is said before it
 // when it is shown again.
 func (r FormRequest) MarshalJSON() ([]byte, error) {
@@ -113,4 +100,10 @@ func (r FormRequest) MarshalJSON() ([]byte, error) {
 		return r.raw, nil
 	}
 	return []byte(string(r.raw[:message.Index]) + string(clean.JSON(r.Message)) + string(r.raw[message.Index+len(message.Raw):])), nil
+}
+
+// isCodex reports whether a field is of Codex's: its title is the question, and an
+// option of its own stands for own words.
+func (t *formField) isCodex() bool {
+	return read.Field(read.Field(t.schema, "_meta"), "codex").Exists()
 }

@@ -226,11 +226,8 @@ func (a *Asking) labelled(labels []string) (ids []string) {
 
 // settle makes the answer of what is picked and typed.
 func (a *Asking) settle(text, note string) {
-	var labels []string
-	for _, p := range a.picked {
-		labels = append(labels, a.Question().Options[p].Label)
-	}
-	a.answer = convert.Answer{Selected: labels, Text: text, Note: note}
+	a.answer = convert.Meaning{Picks: a.picked, Text: text}.Answer(*a.Question())
+	a.answer.Note = note
 }
 
 // Message is the question as it now stands, as text for the conversation. Whoever
@@ -329,10 +326,5 @@ func (a *Asking) known(id string) error {
 
 func (a *Asking) pickedBefore(id string) bool {
 	q := a.Question()
-	for _, p := range a.picked {
-		if optionID(q, p) == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.picked, func(p int) bool { return optionID(q, p) == id })
 }

@@ -74,7 +74,7 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 	}
 	switch {
 	case clean.Blank(message):
-	case read.Field(read.Field(f.fields[0].schema, "_meta"), "codex").Exists():
+	case f.fields[0].isCodex():
 	case len(f.fields) == 1 && (f.fields[0].about == "" || strings.HasPrefix(f.fields[0].key, keyPrefix)):
 		f.Questions[0].Text = message
 	case !ours:
@@ -159,10 +159,12 @@ func (f *FormCall) add(to formField) error {
 	to.look()
 	q := convert.Question{Header: cmp.Or(to.title, to.key)}
 	q.Text = cmp.Or(to.about, q.Header)
+	if to.isCodex() {
+		q.Text, q.Header = q.Header, to.about
+	}
 	if clean.Blank(q.Text) {
 		q.Text = "(a field without a name)"
 	}
-	to.codex(&q)
 	options, ok := to.choices()
 	if !ok {
 		return &convert.InputError{Question: len(f.Questions) + 1, Err: convert.ErrWrongType,
@@ -208,7 +210,7 @@ func (t *formField) addOption(q *convert.Question, o gjson.Result) {
 	if t.indexOf(value) >= 0 {
 		return
 	}
-	if t.custom != "" && value.Str == noneOfThese && read.Field(read.Field(t.schema, "_meta"), "codex").Exists() {
+	if t.custom != "" && value.Str == noneOfThese && t.isCodex() {
 		t.other = value
 		return
 	}

@@ -112,7 +112,7 @@ func (f FormCall) put(content map[string]json.RawMessage, i int, a convert.Answe
 	case raw == "":
 		return nil
 	}
-	if is, keeps := to.fits(gjson.Parse(raw)); !is || !keeps {
+	if to.check(gjson.Parse(raw)) != nil {
 		return fmt.Errorf("%w: expected %s, got %s", convert.ErrBadAnswer, to.expects(), shorten(raw))
 	}
 	content[to.key] = json.RawMessage(raw)
@@ -164,10 +164,10 @@ func (f FormCall) Read(reply json.RawMessage) (convert.Outcome, json.RawMessage,
 			forServer = reply
 		}
 		return o, forServer, err
-	case status == convert.Declined:
-		return convert.Outcome{Status: status, Reason: convert.DeclineMessage}, json.RawMessage(declineForm), nil
 	}
-	return convert.Outcome{Status: status, Reason: convert.CancelMessage}, json.RawMessage(CancelForm), nil
+	o := convert.Outcome{Status: status, Reason: convert.Outcome{Status: status}.Message()}
+	raw, err := f.Reply(o)
+	return o, raw, err
 }
 
 func (f FormCall) readContent(content gjson.Result) (convert.Outcome, json.RawMessage, error) {

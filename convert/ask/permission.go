@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,10 +54,8 @@ type Options struct {
 func (a *Asking) Request() acp.RequestPermissionRequest {
 	c, q, question := a.call, a.index, a.Question()
 	kind, status := acp.ToolKindOther, acp.ToolCallStatusPending
-	title := title(c, q, a.opts.Title)
-	if a.opts.Title == TitleHeaderAndQuestion {
-		title = longTitle(c, q, a.roundTitle())
-	}
+	_, round := a.roundWords()
+	title := title(c, q, a.opts.Title, round)
 	var input any = rawInput{question.Text, question.Header}
 	if a.opts.Appends {
 		input = nil
@@ -79,33 +78,23 @@ func (a *Asking) Request() acp.RequestPermissionRequest {
 // content is the question, or in later rounds, for a client that still shows it, what
 // is new.
 func (a *Asking) content() []acp.ToolCallContent {
+	text, _ := a.roundWords()
 	if a.opts.Appends && a.round > 1 {
-		return textContent(strings.TrimSpace(a.roundText()))
+		return textContent(strings.TrimSpace(text))
 	}
-	return textContent(shownText(a.call, a.index) + a.roundText())
+	return textContent(shownText(a.call, a.index) + text)
 }
 
-// roundText says that several options can be picked, one a round: nothing else
-// tells the first round from a question that takes one.
-func (a *Asking) roundText() string {
+// roundWords say that several options can be picked, one a round, as a text and
+// for a title: nothing else tells the first round from a question that takes one.
+func (a *Asking) roundWords() (text, title string) {
 	switch {
 	case !a.Question().MultiSelect || a.opts.Aware:
-		return ""
+		return "", ""
 	case len(a.picked) == 0:
-		return "\n\nPick several, one at a time, then Done."
+		return "\n\nPick several, one at a time, then Done.", "pick several, then Done"
 	}
-	return "\n\nPicked so far: " + names(a.Question(), a.picked) + ". Pick more, or Done."
-}
-
-// roundTitle is roundText for a title.
-func (a *Asking) roundTitle() string {
-	switch {
-	case !a.Question().MultiSelect || a.opts.Aware:
-		return ""
-	case len(a.picked) == 0:
-		return "pick several, then Done"
-	}
-	return "pick more, or Done"
+	return "\n\nPicked so far: " + names(a.Question(), a.picked) + ". Pick more, or Done.", "pick more, or Done"
 }
 
 // Beside is what a client has to show in the conversation, because its title, which
@@ -127,17 +116,17 @@ type rawInput struct {
 	Header   string `json:"header,omitempty"`
 }
 
-// title is the title of question q, one line without control characters.
-func title(c convert.Call, q int, style TitleStyle) string {
-	header := heading(c, q)
+// title is the title of question q, one line without control characters. A long one
+// says which round it is.
+func title(c convert.Call, q int, style TitleStyle, round string) string {
+	if style == TitleHeaderAndQuestion {
+		return longTitle(c, q, round)
+	}
 	who := c.SubAgent.Whose()
 	if who != "" {
 		who = " (" + who + ")"
 	}
-	if style == TitleHeaderAndQuestion {
-		return longTitle(c, q, "")
-	}
-	return clean.Truncate(header, maxTitle) + who
+	return clean.Truncate(heading(c, q), maxTitle) + who
 }
 
 // longTitle is the title for a client that shows nothing else: with the question,
@@ -165,14 +154,12 @@ func longTitle(c convert.Call, q int, round string) string {
 
 // heading is what question q is about.
 func heading(c convert.Call, q int) string {
-	header := clean.Line(c.Questions[q].Header)
-	if clean.Blank(header) {
-		header = clean.Line(c.Title)
+	for _, words := range []string{c.Questions[q].Header, c.Title} {
+		if !clean.Blank(words) {
+			return clean.Line(words)
+		}
 	}
-	if clean.Blank(header) {
-		header = defaultTitle
-	}
-	return header
+	return defaultTitle
 }
 
 // IDOf is the id under which question q is shown: the call's own for
@@ -217,26 +204,16 @@ func (a *Asking) options() []acp.PermissionOption {
 // mistaken for an id of our own.
 func optionID(q *convert.Question, i int) string {
 	label := q.Options[i].Label
-	if label == OtherID || label == DoneID || isPositionID(label) {
+	if label == OtherID || label == DoneID || positionID.MatchString(label) {
 		return "__option_" + strconv.Itoa(i+1) + "__"
 	}
 	return label
 }
 
-func isPositionID(label string) bool {
-	digits, ok := strings.CutPrefix(label, "__option_")
-	if !ok {
-		return false
-	}
-	digits, ok = strings.CutSuffix(digits, "__")
-	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
-}
+var positionID = regexp.MustCompile(`^__option_[0-9]+__$`)
 
 func optionName(o *convert.Option) string {
 	label := clean.Line(o.Label)
-	if o.Description == "" {
-		return label
-	}
 	if description := clean.Line(o.Description); description != "" {
 		return label + " - " + description
 	}

@@ -75,9 +75,7 @@ func (s ServerForm) address(f FormCall) (FormCall, error) {
 	}
 	u, _ := url.Parse(s.URL)
 	text := s.asks(s.Message) + "\n\nIt wants you to open this address in a browser:\n" + s.URL
-	if u.Host != "" {
-		text += "\n(on the host " + u.Hostname() + ")"
-	}
+	text += "\n(on the host " + u.Hostname() + ")"
 	f.request = FormRequest{Mode: modeURL, Message: s.asks(s.Message), URL: s.URL, ElicitationID: s.ElicitationID}
 	f.confirm(text, openedLabel)
 	f.Questions[0].Header = s.title("")
@@ -174,7 +172,7 @@ func (f FormCall) Request() FormRequest {
 func (f FormCall) Announce() acp.SessionUpdate {
 	name := clean.Truncate("MCP server "+f.Server, maxTitle)
 	if f.Server == "" {
-		name = title(f.Call, 0, TitleHeader)
+		name = title(f.Call, 0, TitleHeader, "")
 	}
 	return announce(convert.Call{}, f.ID, name, struct {
 		Message         string `json:"message"`

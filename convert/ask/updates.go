@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -17,7 +18,7 @@ type Updates convert.Call
 func (u Updates) Announce(q int, style TitleStyle) acp.SessionUpdate {
 	c := convert.Call(u)
 	question := &c.Questions[q]
-	return announce(c, u.IDOf(q), title(c, q, style),
+	return announce(c, u.IDOf(q), title(c, q, style, ""),
 		rawInput{question.Text, question.Header}, shownText(c, q))
 }
 
@@ -33,7 +34,7 @@ func (u Updates) AnnounceAll() acp.SessionUpdate {
 	if read.Usable(c.Input) {
 		raw = c.Input
 	}
-	return announce(c, c.ID, title(c, 0, TitleHeader), raw, c.SubAgent.Behind(strings.Join(texts, "\n\n")))
+	return announce(c, c.ID, title(c, 0, TitleHeader, ""), raw, c.SubAgent.Behind(strings.Join(texts, "\n\n")))
 }
 
 func announce(c convert.Call, id, title string, raw any, text string) acp.SessionUpdate {
@@ -61,7 +62,7 @@ func (u Updates) Reannounce(q int, style TitleStyle) acp.SessionUpdate {
 	c := convert.Call(u)
 	question := &c.Questions[q]
 	return acp.UpdateToolCall(acp.ToolCallId(u.IDOf(q)),
-		acp.WithUpdateTitle(title(c, q, style)),
+		acp.WithUpdateTitle(title(c, q, style, "")),
 		acp.WithUpdateRawInput(rawInput{question.Text, question.Header}),
 		acp.WithUpdateContent(textContent(shownText(c, q))))
 }
@@ -87,7 +88,7 @@ func (u Updates) CompleteAll(answers []convert.Answer) acp.SessionUpdate {
 // Fail is the update that ends question q without an answer, with the reason.
 func (u Updates) Fail(q int, o convert.Outcome) acp.SessionUpdate {
 	c := convert.Call(u)
-	text := recordName(c, q) + " → " + clean.Line(why(o))
+	text := recordName(c, q) + " → " + clean.Line(cmp.Or(o.Reason, o.Message()))
 	return finish(u.IDOf(q), acp.ToolCallStatusFailed, ended(c, q, unanswered(o)), text)
 }
 
@@ -97,17 +98,9 @@ func (u Updates) FailAll(o convert.Outcome) acp.SessionUpdate {
 	c := convert.Call(u)
 	lines := make([]string, len(c.Questions))
 	for i := range c.Questions {
-		lines[i] = recordName(c, i) + " → " + clean.Line(why(o))
+		lines[i] = recordName(c, i) + " → " + clean.Line(cmp.Or(o.Reason, o.Message()))
 	}
 	return finish(c.ID, acp.ToolCallStatusFailed, ended(c, 0, unanswered(o)), strings.Join(lines, "\n\n"))
-}
-
-// why is the reason for people.
-func why(o convert.Outcome) string {
-	if o.Reason != "" {
-		return o.Reason
-	}
-	return o.Message()
 }
 
 // unanswered is how a question ended, for a title.
@@ -124,7 +117,7 @@ func unanswered(o convert.Outcome) string {
 // ended is the title of question q when it is over: `Database → SQLite`. Clients
 // show it in place of the content, and some show the last update alone.
 func ended(c convert.Call, q int, how string) string {
-	return title(c, q, TitleHeader) + " → " + how
+	return title(c, q, TitleHeader, "") + " → " + how
 }
 
 func finish(id string, status acp.ToolCallStatus, title, text string) acp.SessionUpdate {

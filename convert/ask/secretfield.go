@@ -85,36 +85,17 @@ func SecretFields(message string, schema json.RawMessage) (keys []string) {
 // written, by its name. A description is a name where there is no title, and else
 // a sentence.
 func (t *formField) look() {
-	var offers [3]gjson.Result // as in choices
-	var codex gjson.Result
-	writeOnly := false
-	t.schema.ForEach(func(k, v gjson.Result) bool {
-		switch k.Str {
-		case "type":
-			t.kind = v.Str
-		case "title":
-			t.title = v.String()
-		case "description":
-			t.about = v.String()
-		case "oneOf":
-			offers[0] = v
-		case "anyOf":
-			offers[1] = v
-		case "enum":
-			offers[2] = v
-		case "_meta":
-			codex = read.Field(v, "codex")
-		case "format":
-			t.secret = strings.EqualFold(v.Str, "password")
-		case "writeOnly":
-			writeOnly = v.Bool()
+	t.kind = read.Field(t.schema, "type").Str
+	t.title = read.Field(t.schema, "title").String()
+	t.about = read.Field(t.schema, "description").String()
+	t.secret = marksSecret(t.schema) || marksSecret(t.words)
+	offers := false // as in choices
+	for _, key := range []string{"enum", "anyOf", "oneOf"} {
+		if list := read.Field(t.schema, key); list.IsArray() {
+			offers = list.Get("0").Exists()
 		}
-		return true
-	})
-	t.secret = t.secret || writeOnly || codex.Get("isSecret").Bool() || marksSecret(t.words)
-	list := slices.IndexFunc(offers[:], gjson.Result.IsArray)
-	options := list >= 0 && offers[list].Get("0").Exists()
-	if t.secret || codex.Exists() || options || t.custom != "" { // Codex marks its own; its titles are questions, not names
+	}
+	if t.secret || t.isCodex() || offers || t.custom != "" { // Codex marks its own; its titles are questions, not names
 		return
 	}
 	switch t.kind {

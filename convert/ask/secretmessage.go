@@ -59,10 +59,10 @@ func sentences(text string) iter.Seq[string] {
 }
 
 // sentenceWords are the words that say what a sentence is after.
-type sentenceWords struct{ topic, about, request, between, behind map[string]bool }
+type sentenceWords struct{ topic, about, request, between, behind, vague map[string]bool }
 
 var grammar = sync.OnceValue(func() sentenceWords {
-	return sentenceWords{topic: set(topicWords), about: set(aboutWords), request: set(requestWords), between: set(betweenWords), behind: set(behindWords)}
+	return sentenceWords{set(topicWords), set(aboutWords), set(requestWords), set(betweenWords), set(behindWords), set(vagueWords)}
 })
 
 // mention is the position of the first word that is, or begins, the name of a
@@ -119,13 +119,11 @@ func (s spelling) any(from, to int, of map[string]bool) bool {
 	return false
 }
 
-var vagueSet = sync.OnceValue(func() map[string]bool { return set(vagueWords) })
-
 // vague reports a name that does not say what it is a name of.
 func vague(name string) bool {
 	s := spell(nil, nil, name, false)
 	for i := range s.ends {
-		if word := s.word(i); utf8.RuneCount(word) > 1 && !vagueSet()[string(word)] {
+		if word := s.word(i); utf8.RuneCount(word) > 1 && !grammar().vague[string(word)] {
 			return false
 		}
 	}

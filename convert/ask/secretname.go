@@ -9,8 +9,7 @@ import (
 
 // lexicon is how secrets of a kind are called, as names are compared with it.
 type lexicon struct {
-	pairs [1 << 16 / 64]uint64 // the first two bytes of the stems, a bit for each pair
-	stems map[[2]byte][]string // by these
+	stems map[[2]byte][]string // by their first two bytes
 	words map[string]bool      // in a name
 	alone map[string]bool      // as the whole name
 }
@@ -20,12 +19,9 @@ func newLexicon(stems, words, alone []string) *lexicon {
 	for stem := range set(stems) {
 		at := [2]byte{stem[0], stem[1]}
 		x.stems[at] = append(x.stems[at], stem)
-		x.pairs[pair(at)/64] |= 1 << (pair(at) % 64)
 	}
 	return x
 }
-
-func pair(b [2]byte) int { return int(b[0])<<8 | int(b[1]) }
 
 // set are words as they are compared.
 func set(words []string) map[string]bool {
@@ -83,11 +79,7 @@ func (x *lexicon) saysSpelled(s spelling) (found said) {
 // find is where the first stem begins and ends.
 func (x *lexicon) find(s spelling) (at, end int) {
 	for i := range len(s.letters) - 1 {
-		first := [2]byte{s.letters[i], s.letters[i+1]}
-		if n := pair(first); x.pairs[n/64]&(1<<(n%64)) == 0 {
-			continue
-		}
-		for _, stem := range x.stems[first] {
+		for _, stem := range x.stems[[2]byte(s.letters[i:])] {
 			if rest := s.letters[i:]; len(rest) >= len(stem) && string(rest[:len(stem)]) == stem {
 				return i, i + len(stem)
 			}
@@ -144,8 +136,8 @@ func spell(letters []byte, ends []int, name string, latin bool) spelling {
 		case r < 'A':
 			s.odd = s.odd || r > ' ' && alike[r] != 0
 		}
-		if latin && (r < 'a' || r > 'z') {
-			r = lookAlike(r)
+		if latin && alike[r] != 0 {
+			r = alike[r]
 		}
 		if 'a' <= r && r <= 'z' {
 			s.letters, lower = append(s.letters, byte(r)), true
@@ -208,11 +200,4 @@ var alike = map[rune]rune{
 	'α': 'a', 'ε': 'e', 'ι': 'i', 'κ': 'k', 'ν': 'v', 'ο': 'o', 'ρ': 'p', 'τ': 't', 'υ': 'u', 'ω': 'w', 'ϲ': 'c',
 	'Α': 'A', 'Β': 'B', 'Ε': 'E', 'Η': 'H', 'Ι': 'I', 'Κ': 'K', 'Μ': 'M', 'Ν': 'N', 'Ο': 'O', 'Ρ': 'P', 'Τ': 'T', 'Υ': 'Y', 'Χ': 'X',
 	'ɑ': 'a', 'ɡ': 'g', 'ɩ': 'i', 'ѡ': 'w', 'ꜱ': 's', 'ʀ': 'r', '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '@': 'a', '$': 's', '!': 'i',
-}
-
-func lookAlike(r rune) rune {
-	if to, ok := alike[r]; ok {
-		return to
-	}
-	return r
 }

@@ -1,10 +1,10 @@
 package convert
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -91,22 +91,17 @@ type InputError struct {
 //
 //	question 2, option 3: option label is used twice: "Redis"
 func (e *InputError) Error() string {
-	var b strings.Builder
-	if e.Question > 0 {
-		b.WriteString("question ")
-		b.WriteString(strconv.Itoa(e.Question))
-		if e.Option > 0 {
-			b.WriteString(", option ")
-			b.WriteString(strconv.Itoa(e.Option))
-		}
-		b.WriteString(": ")
-	}
-	b.WriteString(e.Err.Error())
+	text := e.Err.Error()
 	if e.Detail != "" {
-		b.WriteString(": ")
-		b.WriteString(e.Detail)
+		text += ": " + e.Detail
 	}
-	return b.String()
+	switch {
+	case e.Question == 0:
+		return text
+	case e.Option == 0:
+		return fmt.Sprintf("question %d: %s", e.Question, text)
+	}
+	return fmt.Sprintf("question %d, option %d: %s", e.Question, e.Option, text)
 }
 
 // Unwrap returns the sentinel error.
@@ -188,25 +183,19 @@ func (q *Question) hasLabel(label string) bool {
 // [ErrDeclined], [ErrCancelled], [ErrDisconnected], [ErrWithdrawn] or [ErrFailed]
 // and carries the reason.
 func (o Outcome) Err() error {
-	var kind error
-	switch o.Status {
-	case Answered:
+	if o.Status == Answered {
 		return nil
-	case Declined:
-		kind = ErrDeclined
-	case Cancelled:
-		kind = ErrCancelled
-	case Disconnected:
-		kind = ErrDisconnected
-	case Withdrawn:
-		kind = ErrWithdrawn
-	default:
-		kind = ErrFailed
 	}
+	kind := cmp.Or(kinds[o.Status], ErrFailed)
 	if o.Reason == "" || strings.EqualFold(o.Reason, kind.Error()) {
 		return kind
 	}
 	return &outcomeError{kind: kind, reason: o.Reason}
+}
+
+// kinds are the errors of calls that have no answer; all others have failed.
+var kinds = map[Status]error{
+	Declined: ErrDeclined, Cancelled: ErrCancelled, Disconnected: ErrDisconnected, Withdrawn: ErrWithdrawn,
 }
 
 type outcomeError struct {

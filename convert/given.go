@@ -223,15 +223,13 @@ func (g *given) fits(a Answer) (Answer, error) {
 	switch {
 	case n > 1 && !g.q.MultiSelect:
 		return Answer{}, g.tooMany(n)
-	case n > 1 && g.standsAlone():
+	case n > 1 && words{q: g.q}.standsAlone(g.picks):
 		return Answer{}, g.badf("one of the options cannot be combined with others")
 	case g.q.Fits(a) != nil:
 		return Answer{}, g.badf("%q accepts only its options, and no words beside them", shortText(g.q))
 	}
 	return a, nil
 }
-
-func (g *given) standsAlone() bool { return words{q: g.q}.standsAlone(g.picks) }
 
 // WriteAnswer writes an answer to the call's question at position i as a
 // person would write it for [Call.ReadAnswer], which reads it back unchanged.

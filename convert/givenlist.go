@@ -13,11 +13,10 @@ import (
 
 // answerList takes apart what was written down: one JSON value per question.
 func answerList(c Call, data []byte) ([][]byte, error) {
-	if !clean.ValidJSON(data) {
-		return nil, &InputError{Err: ErrInvalidJSON, Detail: "expected " + answersForm}
-	}
-	v := gjson.ParseBytes(bytes.ToValidUTF8(data, []byte("\uFFFD")))
+	v, err := written(data)
 	switch {
+	case err != nil:
+		return nil, err
 	case v.IsArray():
 		return answersInOrder(c, v.Array())
 	case v.IsObject() && !(len(c.Questions) == 1 && isAnswer(c, v)):
@@ -138,11 +137,14 @@ func (c Call) Words(data []byte) []string {
 // with the object. It returns them as an array for
 // [Call.ReadAnswers].
 func (c Call) AnswersOf(object []byte) ([]byte, error) {
-	v, err := byText(object)
-	if err != nil {
-		return nil, err
+	v, err := written(object)
+	if err == nil && !v.IsObject() {
+		err = wrongType(0, 0, "answers", "an object by question text", v)
 	}
-	if err := answeredOnce(v); err != nil {
+	if err == nil {
+		err = answeredOnce(v)
+	}
+	if err != nil {
 		return nil, err
 	}
 	given, err := answersByText(c, v, true)
@@ -165,13 +167,10 @@ func answeredOnce(v gjson.Result) (err error) {
 	return err
 }
 
-func byText(data []byte) (gjson.Result, error) {
+// written reads what was written down.
+func written(data []byte) (v gjson.Result, err error) {
 	if !clean.ValidJSON(data) {
-		return gjson.Result{}, &InputError{Err: ErrInvalidJSON, Detail: "expected " + answersForm}
+		return v, &InputError{Err: ErrInvalidJSON, Detail: "expected " + answersForm}
 	}
-	v := gjson.ParseBytes(bytes.ToValidUTF8(data, []byte("\uFFFD")))
-	if !v.IsObject() {
-		return gjson.Result{}, wrongType(0, 0, "answers", "an object by question text", v)
-	}
-	return v, nil
+	return gjson.ParseBytes(bytes.ToValidUTF8(data, []byte("\uFFFD"))), nil
 }

@@ -1,6 +1,9 @@
 package convert
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // Call is one question call of an agent: one or more questions that are
 // answered together or not at all.
@@ -136,21 +139,12 @@ func (s Status) ByPerson() bool { return s == Answered || s == Declined || s == 
 
 // String returns the status in lower case, "unknown" for anything else.
 func (s Status) String() string {
-	switch s {
-	case Answered:
-		return "answered"
-	case Declined:
-		return "declined"
-	case Cancelled:
-		return "cancelled"
-	case Disconnected:
-		return "disconnected"
-	case Failed:
-		return "failed"
-	case Withdrawn:
-		return "withdrawn"
-	}
-	return "unknown"
+	return cmp.Or(statuses[s], "unknown")
+}
+
+var statuses = map[Status]string{
+	Answered: "answered", Declined: "declined", Cancelled: "cancelled",
+	Disconnected: "disconnected", Failed: "failed", Withdrawn: "withdrawn",
 }
 
 // Outcome is how a call ended.

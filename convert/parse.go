@@ -71,9 +71,6 @@ func Parse(input []byte, limits Limits) (Call, error) {
 		return Call{}, err
 	}
 	call := Call{Input: input}
-	n := 0
-	list.ForEach(func(_, _ gjson.Result) bool { n++; return true })
-	call.Questions = make([]Question, 0, n)
 	list.ForEach(func(_, v gjson.Result) bool {
 		var q Question
 		q, err = parseQuestion(v, len(call.Questions)+1)
@@ -140,12 +137,7 @@ func parseOptions(v gjson.Result, question int) ([]Option, error) {
 	if !v.IsArray() {
 		return nil, wrongType(question, 0, "options", "an array", v)
 	}
-	n := 0
-	v.ForEach(func(_, _ gjson.Result) bool { n++; return true })
-	if n == 0 {
-		return nil, nil
-	}
-	options := make([]Option, 0, n)
+	var options []Option
 	var err error
 	v.ForEach(func(_, v gjson.Result) bool {
 		var o Option
@@ -153,10 +145,7 @@ func parseOptions(v gjson.Result, question int) ([]Option, error) {
 		options = append(options, o)
 		return err == nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return options, nil
+	return options, err
 }
 
 func parseOption(v gjson.Result, question, pos int) (Option, error) {

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -122,12 +123,7 @@ func (w words) meaning(found fit, text string) Meaning {
 }
 
 func (w words) standsAlone(options []int) bool {
-	for _, i := range options {
-		if w.q.Options[i].Effect != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(options, func(i int) bool { return w.q.Options[i].Effect != 0 })
 }
 
 // cutOther finds the word `other` at the beginning, or behind a list of picks.
@@ -156,15 +152,13 @@ func afterOther(s string) (text string, ok bool) {
 		return "", false
 	}
 	text = s[len(word):]
-	switch r := firstRune(text); {
+	switch r, _ := utf8.DecodeRuneInString(text); {
 	case text == "", r == ':':
 	case !unicode.IsSpace(r), s[:len(word)] == "Other" && strings.TrimSpace(text) != "":
 		return "", false
 	}
 	return strings.TrimSpace(strings.TrimPrefix(text, ":")), true
 }
-
-func firstRune(s string) rune { r, _ := utf8.DecodeRuneInString(s); return r }
 
 // whole reads a reply as one label or one number. A label that looks like a list
 // of numbers may be meant as that list.

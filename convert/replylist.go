@@ -228,15 +228,9 @@ func asciiDigits(s string) string {
 // digitValue relies on Unicode's rule that decimal digits stand in runs of ten
 // that begin with zero.
 func digitValue(r rune) rune {
-	for _, run := range unicode.Nd.R16 {
-		if rune(run.Lo) <= r && r <= rune(run.Hi) {
-			return (r - rune(run.Lo)) % 10
-		}
+	n := rune(0)
+	for unicode.Is(unicode.Nd, r-n-1) {
+		n++
 	}
-	for _, run := range unicode.Nd.R32 {
-		if rune(run.Lo) <= r && r <= rune(run.Hi) {
-			return (r - rune(run.Lo)) % 10
-		}
-	}
-	return 0
+	return n % 10
 }

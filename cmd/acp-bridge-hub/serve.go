@@ -142,7 +142,7 @@ func openAccess(ctx context.Context, o options, store *hubstore.Store, token str
 
 // accessStore is where hubs share who may use them.
 func accessStore(ctx context.Context, store *hubstore.Store) (*hubstore.Store, error) {
-	return store.Beside(ctx, "-access", "who may use acp-bridge hubs")
+	return store.Beside(ctx, "-access", "who may use acp-bridge hubs", 0)
 }
 
 // startTelling tells browsers and the addresses of --notify of questions, each at

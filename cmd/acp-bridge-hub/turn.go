@@ -30,24 +30,27 @@ func openTurn(ctx context.Context, store *hubstore.Store, log *slog.Logger) (tur
 	if !store.Shared() {
 		return turn{}, nil
 	}
-	shared, err := store.BesideFor(ctx, "-told", "whom acp-bridge hubs have told of a question", toldTime)
+	shared, err := store.Beside(ctx, "-told", "whom acp-bridge hubs have told of a question", toldTime)
 	return turn{shared, log}, err
 }
 
 // begin reports whether this hub is the one to tell. Where that cannot be decided
 // it tells: twice is better than not at all.
 func (t turn) begin(ctx context.Context, address, id string) bool {
+	return t.decided(ctx, func(ctx context.Context) error {
+		_, err := t.store.Create(ctx, turnKey(address, id), []byte(rand.Text()))
+		return err
+	})
+}
+
+// decided reports whether what is written makes this hub the one.
+func (t turn) decided(ctx context.Context, write func(context.Context) error) bool {
 	if t.store == nil {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, notifyTime)
 	defer cancel()
-	_, err := t.store.Create(ctx, turnKey(address, id), []byte(rand.Text()))
-	return t.decided(err)
-}
-
-// decided reports whether what was written makes this hub the one.
-func (t turn) decided(err error) bool {
+	err := write(ctx)
 	if err != nil && !errors.Is(err, hubstore.ErrConflict) && !errors.Is(err, hubstore.ErrNotFound) {
 		t.log.Warn("hubs cannot agree who tells of a question, or takes that back", "err", err)
 		return true
@@ -57,19 +60,17 @@ func (t turn) decided(err error) bool {
 
 // end reports whether this hub is the one to take it back.
 func (t turn) end(ctx context.Context, address, id string) bool {
-	if t.store == nil {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(ctx, notifyTime)
-	defer cancel()
-	e, err := t.store.Get(ctx, turnKey(address, id))
-	if err == nil {
-		if string(e.Value) == over {
-			return false
+	return t.decided(ctx, func(ctx context.Context) error {
+		e, err := t.store.Get(ctx, turnKey(address, id))
+		switch {
+		case err != nil:
+			return err
+		case string(e.Value) == over:
+			return hubstore.ErrConflict
 		}
 		_, err = t.store.Update(ctx, e.Key, []byte(over), e.Revision)
-	}
-	return t.decided(err)
+		return err
+	})
 }
 
 // turnKey has neither the address nor the question in clear.

@@ -171,13 +171,8 @@ func (s *Store) crossAll() {
 	f := &s.fence.crossings
 	for {
 		f.mu.Lock()
-		batch := f.queue[:min(len(f.queue), mostJoined)]
-		for size, i := 0, 0; i < len(batch); i++ {
-			if size += len(batch[i].value); size > mostBytes && i > 0 {
-				batch = batch[:i]
-			}
-		}
-		if batch = slices.Clone(batch); len(batch) == 0 {
+		batch := slices.Clone(f.queue[:next(f.queue)])
+		if len(batch) == 0 {
 			f.queue, f.drains = nil, false
 			f.mu.Unlock()
 			return

@@ -20,7 +20,7 @@ func TestAWriteThatAFenceHasOvertaken(t *testing.T) {
 		t.Run(fmt.Sprint(may), func(t *testing.T) {
 			url, proxy := elsewhere(t)
 			direct, s := openAt(t, url), openAt(t, "nats://"+proxy.Addr())
-			beside, err := direct.Beside(t.Context(), "-access", "")
+			beside, err := direct.Beside(t.Context(), "-access", "", 0)
 			require.NoError(t, err)
 			made, err := s.Create(t.Context(), "a", []byte("new"))
 			require.NoError(t, err)

@@ -55,25 +55,32 @@ const (
 var errAlone = errors.New("the batch was refused")
 
 // write makes a write by itself, or together with others.
-func (s *Store) write(ctx context.Context, w write, alone func(context.Context) (uint64, error)) (uint64, error) {
+func (s *Store) write(ctx context.Context, w write) (uint64, error) {
 	if w.fenced && s.shared && s.batches.Load() { // a bucket of an operator may take none: then the check has to do
 		return s.writeFenced(ctx, w)
 	}
 	j := s.join(w)
 	if j == nil {
 		defer s.left(w.key)
-		return alone(ctx)
+		return s.writeAlone(ctx, w)
 	}
 	select {
-	case w := <-j.done:
-		if errors.Is(w.err, errAlone) {
-			return alone(ctx)
+	case wrote := <-j.done:
+		if errors.Is(wrote.err, errAlone) {
+			return s.writeAlone(ctx, w)
 		}
-		return w.revision, w.err
+		return wrote.revision, wrote.err
 	case <-ctx.Done():
 		s.unjoin(j)
 		return 0, ctx.Err()
 	}
+}
+
+func (s *Store) writeAlone(ctx context.Context, w write) (uint64, error) {
+	if w.old == 0 {
+		return s.kv.Create(ctx, w.key, w.value)
+	}
+	return s.kv.Update(ctx, w.key, w.value, w.old)
 }
 
 // join puts a write into the queue, or returns nil if it is made by itself: few
@@ -158,7 +165,7 @@ func (s *Store) drain() {
 	g := &s.group
 	for {
 		g.mu.Lock()
-		n := g.next()
+		n := next(g.queue)
 		batch := slices.Clone(g.queue[:n])
 		if g.queue = slices.Delete(g.queue, 0, n); n == 0 {
 			g.queue, g.drains = nil, false
@@ -181,15 +188,17 @@ func (s *Store) drain() {
 	}
 }
 
-// next is how many of the queue make a batch. mu is held.
-func (g *group) next() (n int) {
-	for size := 0; n < min(len(g.queue), mostJoined); n++ {
-		if size += len(g.queue[n].value); size > mostBytes && n > 0 {
+// next is how many of a queue make a batch.
+func next[T interface{ size() int }](queue []T) (n int) {
+	for size := 0; n < min(len(queue), mostJoined); n++ {
+		if size += queue[n].size(); size > mostBytes && n > 0 {
 			break
 		}
 	}
 	return n
 }
+
+func (j *joined) size() int { return len(j.value) }
 
 // publish writes a batch and returns the revision of its first value. The others
 // have the next ones. Most is how long a server elsewhere may take.

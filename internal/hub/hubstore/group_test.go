@@ -215,17 +215,17 @@ func TestABatchIsBounded(t *testing.T) {
 	for range 3 {
 		g.queue = append(g.queue, &joined{write: write{value: make([]byte, mostBytes/2)}})
 	}
-	require.Equal(t, 2, g.next())
+	require.Equal(t, 2, next(g.queue))
 	g.queue = g.queue[:1]
 	g.queue[0].value = make([]byte, 2*mostBytes)
-	require.Equal(t, 1, g.next())
+	require.Equal(t, 1, next(g.queue))
 	for range mostJoined {
 		g.queue = append(g.queue, &joined{})
 	}
 	g.queue[0].value = nil
-	require.Equal(t, mostJoined, g.next())
+	require.Equal(t, mostJoined, next(g.queue))
 	g.queue = nil
-	require.Zero(t, g.next())
+	require.Zero(t, next(g.queue))
 }
 
 // Who was told of a change is told of the next one, and of none twice.

@@ -31,7 +31,7 @@ func TestOddKeysAreNotJoined(t *testing.T) {
 func TestBesideForATime(t *testing.T) {
 	s := openEmbedded(t)
 	for keep, suffix := range map[time.Duration]string{0: "-ever", time.Hour: "-hour"} {
-		other, err := s.BesideFor(t.Context(), suffix, "some", keep)
+		other, err := s.Beside(t.Context(), suffix, "some", keep)
 		require.NoError(t, err)
 		status, err := other.kv.Status(t.Context())
 		require.NoError(t, err)

@@ -260,7 +260,7 @@ func TestWatchWithoutAConsumer(t *testing.T) {
 // A bucket beside another has values of its own.
 func TestBeside(t *testing.T) {
 	s := open(t, t.TempDir())
-	other, err := s.Beside(t.Context(), "-access", "who may use the hub")
+	other, err := s.Beside(t.Context(), "-access", "who may use the hub", 0)
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), "a", []byte("1"))
 	require.NoError(t, err)

@@ -129,14 +129,9 @@ func (s *Store) open(ctx context.Context, o Options) error {
 }
 
 // Beside opens one more bucket on the same connection, whose name begins with
-// that of this one. It ends with this store.
-func (s *Store) Beside(ctx context.Context, suffix, description string) (*Store, error) {
-	return s.BesideFor(ctx, suffix, description, 0)
-}
-
-// BesideFor is Beside for values that are forgotten some time after they were
-// written; 0 keeps them.
-func (s *Store) BesideFor(ctx context.Context, suffix, description string, keep time.Duration) (*Store, error) {
+// that of this one. It ends with this store. Its values are forgotten some time after
+// they were written; a keep of 0 keeps them.
+func (s *Store) Beside(ctx context.Context, suffix, description string, keep time.Duration) (*Store, error) {
 	other := &Store{server: s.server, conn: s.conn, shared: s.shared, replicas: s.replicas, js: s.js, direct: s.direct, main: s}
 	other.once.Do(func() {}) // the connection is not its own
 	return other, other.use(ctx, s.kv.Bucket()+suffix, description, keep)

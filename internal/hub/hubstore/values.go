@@ -20,9 +20,7 @@ func (s *Store) Create(ctx context.Context, key string, value []byte) (revision 
 // CreateIf is Create with a check right before each attempt, of which there may be
 // several while a server is gone. If it fails, nothing more is tried.
 func (s *Store) CreateIf(ctx context.Context, key string, value []byte, may func(context.Context) error) (revision uint64, err error) {
-	return s.put(ctx, "create", write{key: key, value: value, may: may}, func(ctx context.Context) (uint64, error) {
-		return s.kv.Create(ctx, key, value)
-	})
+	return s.put(ctx, "create", write{key: key, value: value, may: may})
 }
 
 // Update replaces the value that has this revision, or fails with
@@ -33,26 +31,20 @@ func (s *Store) Update(ctx context.Context, key string, value []byte, old uint64
 
 // UpdateIf is Update with a check, as [Store.CreateIf] has it.
 func (s *Store) UpdateIf(ctx context.Context, key string, value []byte, old uint64, may func(context.Context) error) (revision uint64, err error) {
-	return s.update(ctx, write{key: key, value: value, old: old, may: may})
+	return s.put(ctx, "update", write{key: key, value: value, old: old, may: may})
 }
 
 // UpdateWhile is UpdateIf for what must not be written after a fence that was put up
 // since the check, see [Store.Fence], however long it takes on its way.
 func (s *Store) UpdateWhile(ctx context.Context, key string, value []byte, old uint64, may func(context.Context) error) (revision uint64, err error) {
-	return s.update(ctx, write{key: key, value: value, old: old, may: may, fenced: true})
-}
-
-func (s *Store) update(ctx context.Context, w write) (revision uint64, err error) {
-	return s.put(ctx, "update", w, func(ctx context.Context) (uint64, error) {
-		return s.kv.Update(ctx, w.key, w.value, w.old)
-	})
+	return s.put(ctx, "update", write{key: key, value: value, old: old, may: may, fenced: true})
 }
 
 // write is a value that is to be written.
 type write struct {
 	key   string
 	value []byte
-	old   uint64
+	old   uint64                      // revision of the value that it replaces; 0 is none
 	may   func(context.Context) error // or nil
 	// fenced says that no fence may have been put up since it was allowed; behind is
 	// the revision of the last one.
@@ -78,20 +70,7 @@ func (s *Store) Delete(ctx context.Context, key string, old uint64) error {
 // 0, and leaves no mark of it: whoever watches is not told. An asterisk in keys stands for
 // anything between dots.
 func (s *Store) Purge(ctx context.Context, keys string, before uint64) error {
-	stream, err := s.js.Stream(ctx, s.stream())
-	if err == nil {
-		err = stream.Purge(ctx, jetstream.WithPurgeSubject(s.subjectOf(keys)), jetstream.WithPurgeSequence(before))
-	}
-	return s.wrap("purge", keys, err)
-}
-
-// Keys are those that have a value.
-func (s *Store) Keys(ctx context.Context) ([]string, error) {
-	keys, err := s.kv.Keys(ctx)
-	if errors.Is(err, jetstream.ErrNoKeysFound) {
-		return nil, nil
-	}
-	return keys, s.wrap("list", "keys", err)
+	return s.purge(ctx, "purge", keys, jetstream.WithPurgeSequence(before))
 }
 
 // Trim removes the values that a key had before, where the bucket keeps any: one
@@ -101,24 +80,36 @@ func (s *Store) Trim(ctx context.Context, key string) error {
 	if err != nil || status.History() <= 1 {
 		return s.wrap("trim", key, err)
 	}
+	return s.purge(ctx, "trim", key, jetstream.WithPurgeKeep(1))
+}
+
+func (s *Store) purge(ctx context.Context, what, keys string, which jetstream.StreamPurgeOpt) error {
 	stream, err := s.js.Stream(ctx, s.stream())
 	if err == nil {
-		err = stream.Purge(ctx, jetstream.WithPurgeSubject(s.subjectOf(key)), jetstream.WithPurgeKeep(1))
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject(s.subjectOf(keys)), which)
 	}
-	return s.wrap("trim", key, err)
+	return s.wrap(what, keys, err)
 }
 
 // Get returns a value, or [ErrNotFound]. Where servers are elsewhere, it tries
 // until ctx ends: a bucket that another process has made a moment ago has nobody
 // yet who can tell.
 func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
-	for {
+	return s.read(ctx, key, func(ctx context.Context, key string) (Entry, error) {
 		e, err := attempt(ctx, s.shared, attemptTime, func(ctx context.Context) (jetstream.KeyValueEntry, error) { return s.kv.Get(ctx, key) })
-		if err == nil {
-			return Entry{key, e.Value(), e.Revision()}, nil
+		if err != nil {
+			return Entry{}, err
 		}
-		if !s.shared || !passes(err) {
-			return Entry{}, s.wrap("get", key, err)
+		return Entry{key, e.Value(), e.Revision()}, nil
+	})
+}
+
+// read tries once, and where servers are elsewhere until ctx ends.
+func (s *Store) read(ctx context.Context, key string, once func(ctx context.Context, key string) (Entry, error)) (Entry, error) {
+	for {
+		e, err := once(ctx, key)
+		if err == nil || !s.shared || !passes(err) {
+			return e, s.wrap("get", key, err)
 		}
 		if pause(ctx, retryPause); ctx.Err() != nil {
 			return Entry{}, s.wrap("get", key, err)
@@ -143,13 +134,13 @@ func toSend(bytes int) time.Duration { return time.Duration(bytes) * time.Second
 
 // put writes a value. Where servers are elsewhere, it tries until ctx ends: a
 // cluster that has lost its leader has another one in some seconds.
-func (s *Store) put(ctx context.Context, what string, w write, alone func(context.Context) (uint64, error)) (uint64, error) {
+func (s *Store) put(ctx context.Context, what string, w write) (uint64, error) {
 	if limit := s.Limit(); len(w.value) > limit {
 		return 0, fmt.Errorf("%s %q: %w: expected at most %d bytes, got %d", what, w.key, ErrTooLarge, limit, len(w.value))
 	}
 	most := firstTime
 	for unsure := false; ; unsure = true {
-		revision, err := s.putOnce(ctx, w, most, alone)
+		revision, err := s.putOnce(ctx, w, most)
 		var refused refusal
 		if errors.As(err, &refused) {
 			return 0, refused.error
@@ -194,7 +185,7 @@ func there(value []byte) []byte {
 type refusal struct{ error }
 
 // putOnce is one attempt to write a value, if it may be written.
-func (s *Store) putOnce(ctx context.Context, w write, most time.Duration, alone func(context.Context) (uint64, error)) (uint64, error) {
+func (s *Store) putOnce(ctx context.Context, w write, most time.Duration) (uint64, error) {
 	if w.fenced {
 		done, err := s.enter(ctx, &w)
 		if err != nil {
@@ -207,7 +198,7 @@ func (s *Store) putOnce(ctx context.Context, w write, most time.Duration, alone 
 			return 0, refusal{err}
 		}
 	}
-	return attempt(ctx, s.shared, most+toSend(len(w.value)), func(ctx context.Context) (uint64, error) { return s.write(ctx, w, alone) })
+	return attempt(ctx, s.shared, most+toSend(len(w.value)), func(ctx context.Context) (uint64, error) { return s.write(ctx, w) })
 }
 
 func attempt[T any](ctx context.Context, bounded bool, most time.Duration, do func(context.Context) (T, error)) (T, error) {
@@ -222,20 +213,7 @@ func attempt[T any](ctx context.Context, bounded bool, most time.Duration, do fu
 // Last returns what the leader of the bucket has under a key, as [Store.Get] does:
 // the server that is asked there may be behind.
 func (s *Store) Last(ctx context.Context, key string) (Entry, error) {
-	for {
-		e, err := s.lastOf(ctx, key)
-		switch {
-		case err == nil:
-			return e, nil
-		case errors.Is(err, nats.ErrMsgNotFound):
-			return Entry{}, s.wrap("get", key, ErrNotFound)
-		case !s.shared || !passes(err):
-			return Entry{}, s.wrap("get", key, err)
-		}
-		if pause(ctx, retryPause); ctx.Err() != nil {
-			return Entry{}, s.wrap("get", key, err)
-		}
-	}
+	return s.read(ctx, key, s.lastOf)
 }
 
 // lastOf is one attempt of Last.
@@ -298,7 +276,7 @@ func (s *Store) wrap(what, key string, err error) error {
 		return nil
 	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch), isWrongLast(err):
 		err = ErrConflict
-	case errors.Is(err, jetstream.ErrKeyNotFound):
+	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, nats.ErrMsgNotFound):
 		err = ErrNotFound
 	}
 	return fmt.Errorf("%s %q: %w", what, key, err)

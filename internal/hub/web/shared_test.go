@@ -47,7 +47,7 @@ func twoSitesApart(t *testing.T) (one, two *site, between *netfault.Proxy) {
 		board, err := hub.Open(t.Context(), store, hub.Options{})
 		require.NoError(t, err)
 		t.Cleanup(board.Close)
-		beside, err := store.Beside(t.Context(), "-access", "")
+		beside, err := store.Beside(t.Context(), "-access", "", 0)
 		require.NoError(t, err)
 		access, err := web.OpenShared(t.Context(), beside, token, nil)
 		require.NoError(t, err)

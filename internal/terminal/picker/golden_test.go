@@ -1,6 +1,7 @@
 package picker_test
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
+	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
@@ -26,13 +28,62 @@ func TestGolden(t *testing.T) {
 			ar, err := txtar.ParseFile(file)
 			require.NoError(t, err)
 			if *update {
-				ttytest.Rewrite(t, ar)
+				rewrite(t, ar)
 				require.NoError(t, os.WriteFile(file, txtar.Format(ar), 0o644))
 			}
 			g := ttytest.Parse(t, ar)
 			for _, size := range g.Sizes {
-				t.Run(size, func(t *testing.T) { g.View(t, size) })
+				t.Run(size, func(t *testing.T) { view(t, g, size) })
 			}
 		})
 	}
 }
+
+// rewrite draws all screens anew.
+func rewrite(t testing.TB, ar *txtar.Archive) {
+	t.Helper()
+	models := map[string]*picker.Picker{}
+	g := ttytest.Parse(t, ar)
+	for _, size := range g.Sizes {
+		models[size] = g.Model(t, size)
+	}
+	last := models[g.Sizes[0]]
+	for i, f := range ar.Files {
+		switch {
+		case f.Name == "keys":
+			for _, m := range models {
+				ttytest.Press(t, m, string(f.Data))
+			}
+		case f.Name == "outcome.json":
+			ar.Files[i].Data = outcomeJSON(t, last)
+		case strings.HasPrefix(f.Name, "left "):
+			ar.Files[i].Data = []byte(left(models[strings.TrimPrefix(f.Name, "left ")]))
+		case models[f.Name] != nil:
+			ar.Files[i].Data = []byte(ttytest.Drawn(models[f.Name]))
+		}
+	}
+}
+
+// view plays the keys and compares what the picker draws.
+func view(t testing.TB, g ttytest.PickerCase, size string) {
+	m := g.Model(t, size)
+	for i, s := range g.Steps {
+		ttytest.Press(t, m, s.Keys)
+		if want, ok := s.Screens[size]; ok {
+			require.Equal(t, want, ttytest.Drawn(m), "screen %d", i+1)
+		}
+	}
+	require.Equal(t, g.Record[size], left(m))
+	require.Equal(t, g.Outcome, string(outcomeJSON(t, m)))
+}
+
+func outcomeJSON(t testing.TB, m *picker.Picker) []byte {
+	t.Helper()
+	o, done := m.Done()
+	require.True(t, done, "the keys do not finish the picker")
+	b, err := json.MarshalIndent(o, "", "  ")
+	require.NoError(t, err)
+	return append(b, '\n')
+}
+
+func left(m *picker.Picker) string { return strings.Join(m.Record(), "\n") + "\n" }

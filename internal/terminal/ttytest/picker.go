@@ -63,31 +63,6 @@ func Parse(t testing.TB, ar *txtar.Archive) PickerCase {
 	return g
 }
 
-// Rewrite draws all screens anew.
-func Rewrite(t testing.TB, ar *txtar.Archive) {
-	t.Helper()
-	models := map[string]*picker.Picker{}
-	g := Parse(t, ar)
-	for _, size := range g.Sizes {
-		models[size] = g.Model(t, size)
-	}
-	last := models[g.Sizes[0]]
-	for i, f := range ar.Files {
-		switch {
-		case f.Name == "keys":
-			for _, m := range models {
-				Press(t, m, string(f.Data))
-			}
-		case f.Name == "outcome.json":
-			ar.Files[i].Data = outcomeJSON(t, last)
-		case strings.HasPrefix(f.Name, "left "):
-			ar.Files[i].Data = []byte(left(models[strings.TrimPrefix(f.Name, "left ")]))
-		case models[f.Name] != nil:
-			ar.Files[i].Data = []byte(Drawn(models[f.Name]))
-		}
-	}
-}
-
 // Model is the picker for the call.
 func (g PickerCase) Model(t testing.TB, size string) *picker.Picker {
 	t.Helper()
@@ -100,19 +75,6 @@ func (g PickerCase) Model(t testing.TB, size string) *picker.Picker {
 	return picker.New(g.Call, o)
 }
 
-// View plays the keys and compares what the picker draws.
-func (g PickerCase) View(t testing.TB, size string) {
-	m := g.Model(t, size)
-	for i, s := range g.Steps {
-		Press(t, m, s.Keys)
-		if want, ok := s.Screens[size]; ok {
-			require.Equal(t, want, Drawn(m), "screen %d", i+1)
-		}
-	}
-	require.Equal(t, g.Record[size], left(m))
-	require.Equal(t, g.Outcome, string(outcomeJSON(t, m)))
-}
-
 // SizeOf reads 80x24.
 func SizeOf(t testing.TB, size string) (w, h int) {
 	t.Helper()
@@ -120,17 +82,6 @@ func SizeOf(t testing.TB, size string) (w, h int) {
 	require.NoError(t, err, "a section's name: %s", size)
 	return w, h
 }
-
-func outcomeJSON(t testing.TB, m *picker.Picker) []byte {
-	t.Helper()
-	o, done := m.Done()
-	require.True(t, done, "the keys do not finish the picker")
-	b, err := json.MarshalIndent(o, "", "  ")
-	require.NoError(t, err)
-	return append(b, '\n')
-}
-
-func left(m *picker.Picker) string { return strings.Join(m.Record(), "\n") + "\n" }
 
 // Drawn is the model's view as text, the cursor as a block.
 func Drawn(m *picker.Picker) string {

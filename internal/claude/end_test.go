@@ -66,7 +66,7 @@ func TestDeathFailsWhatIsPending(t *testing.T) {
 }
 
 func TestPendingControlFailsWithTheProcess(t *testing.T) {
-	s := run(t, claudetest.Script{IgnoreInterrupt: true, Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Wait("die"), claudetest.DieBy(9)}}}})
+	s := run(t, claudetest.Script{IgnoreInterrupt: true, Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Wait("die"), claudetest.Step{Do: "die", Signal: 9}}}}})
 	require.NoError(t, s.Prompt("hi"))
 	pending := make(chan error)
 	go func() { pending <- s.Interrupt(s.ctx) }()

@@ -21,12 +21,10 @@ func TestStandInResults(t *testing.T) {
 		want   string // subtype, is_error, stop_reason, terminal_reason
 	}{
 		"success":    {nil, "success false end_turn completed"},
-		"max_tokens": {ct.StopReason("max_tokens"), "success false max_tokens completed"},
-		"refusal":    {ct.StopReason("refusal"), "success false refusal completed"},
-		"max turns":  {ct.MaxTurns(), "error_max_turns true tool_use max_turns"},
-		"execution":  {ct.ExecutionError("broken"), "error_during_execution true  "},
-		"API":        {ct.APIError(529, "server_error", "API Error: 529 Overloaded"), "success true stop_sequence api_error"},
-		"no login":   {ct.AuthError(), "success true stop_sequence api_error"},
+		"max_tokens": {&ct.Result{Subtype: "success", StopReason: "max_tokens", TerminalReason: "completed"}, "success false max_tokens completed"},
+		"execution":  {&ct.Result{Subtype: "error_during_execution", IsError: true, Errors: []string{"broken"}}, "error_during_execution true  "},
+		"API": {&ct.Result{Subtype: "success", IsError: true, StopReason: "stop_sequence", TerminalReason: "api_error",
+			Text: "API Error: 529 Overloaded", APIErrorStatus: 529, Error: "server_error"}, "success true stop_sequence api_error"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +48,7 @@ func TestStandInTurns(t *testing.T) {
 	s := run(t, ct.Script{Turns: []ct.Turn{
 		{Steps: []ct.Step{ct.Text("first")}, After: []ct.Step{ct.Text("by itself")}},
 		{Match: "magic", Steps: []ct.Step{ct.Text("matched")}},
-		{Steps: []ct.Step{ct.Message(ct.TodoWrite("toolu_1", "Do", "in_progress")), ct.Text("second")}},
+		{Steps: []ct.Step{ct.Message(ct.Tool("toolu_1", "TodoWrite", map[string]any{"todos": []any{}}, "Todos have been modified successfully.")), ct.Text("second")}},
 	}})
 	require.NoError(t, s.Prompt("a"))
 	all := s.until(claude.TypeResult)

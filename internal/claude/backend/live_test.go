@@ -19,7 +19,7 @@ import (
 
 func TestOutputOfParallelCommands(t *testing.T) {
 	t.Parallel()
-	one := ct.Command("toolu_1", "b1", "first\nend", ct.TaskStarted("toolu_2", "b2"), ct.Wait("one"))
+	one := command("toolu_1", "b1", "first\nend", taskStarted("toolu_2", "b2"), ct.Wait("one"))
 	two := ct.Tool("toolu_2", "Bash", object{"command": "two"}, "second\nend")
 	two.While = steps{ct.Wait("two")}
 	r := withTasks(t, true, turns(steps{ct.Message(one, two), ct.Text("done")}))
@@ -45,7 +45,7 @@ func TestOutputInTheBackground(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := withTasks(t, terminals, turns(
 				steps{ct.Message(inBackground()), ct.Wait("one")},
-				steps{ct.Wait("two"), ct.TaskEnded("toolu_1", "b1", "completed")},
+				steps{ct.Wait("two"), ct.Raw(`{"type":"system","subtype":"task_notification","task_id":"b1","tool_use_id":"toolu_1","status":"completed","output_file":"","summary":"x"}`)},
 			))
 			r.writes("b1", "one\n")
 			turn := r.Prompt(r.session, "go")
@@ -81,7 +81,7 @@ func TestOutputInTheBackground(t *testing.T) {
 func TestHugeOutput(t *testing.T) {
 	for name, terminals := range map[string]bool{"terminal": true, "content": false} {
 		t.Run(name, func(t *testing.T) {
-			r := withTasks(t, terminals, turns(steps{ct.Message(ct.Command("toolu_1", "b1", "short", ct.Wait("go"))), ct.Text("done")}))
+			r := withTasks(t, terminals, turns(steps{ct.Message(command("toolu_1", "b1", "short", ct.Wait("go"))), ct.Text("done")}))
 			file := filepath.Join(r.tasks, "b1.output")
 			require.NoError(t, os.WriteFile(file, nil, 0o600))
 			require.NoError(t, os.Truncate(file, 1<<30)) // a hole
@@ -104,7 +104,7 @@ func TestOutputThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	for name, task := range map[string]string{"no file": "b9", "a link": "link", "a way out": "../../../../secret", "nothing": ""} {
 		t.Run(name, func(t *testing.T) {
-			r := withTasks(t, false, turns(steps{ct.Message(ct.Command("toolu_1", task, "the result", ct.Wait("go"))), ct.Text("done")}))
+			r := withTasks(t, false, turns(steps{ct.Message(command("toolu_1", task, "the result", ct.Wait("go"))), ct.Text("done")}))
 			secret := filepath.Join(r.tasks, "../../../..", "secret.output")
 			require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o600))
 			require.NoError(t, os.Symlink(secret, filepath.Join(r.tasks, "link.output")))

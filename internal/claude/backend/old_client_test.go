@@ -60,10 +60,10 @@ func TestOldClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var r wireLog
 			cli := ct.New(t, turns(
-				steps{ct.Thinking("hm", "m"), ct.Text("Hel", "lo"), ct.Message(ct.Tool("toolu_1", "Bash", object{"command": "echo hi", "description": "greet"}, "hi"))},
+				steps{ct.Message(ct.ThinkingBlock("hm", "m")), ct.Text("Hel", "lo"), ct.Message(ct.Tool("toolu_1", "Bash", object{"command": "echo hi", "description": "greet"}, "hi"))},
 				steps{ct.Message(ct.AskTool("toolu_2", "Write", object{"file_path": "/x", "content": "y"}, "done", nil)), ct.Text("Written.")},
 				steps{ct.Message(ct.TextBlock("I ask."), ct.Question("toolu_3", which, ct.Q("Which features?", "Features", true, "Auth", "Cache"))), ct.Text("Noted.")},
-				steps{ct.Message(ct.TodoWrite("toolu_4", "one", "completed", "two", "pending"))},
+				steps{ct.Message(todoWrite("toolu_4", "one", "completed", "two", "pending"))},
 				steps{ct.Message(ct.Agent("toolu_5", "look", ct.Message(ct.Tool("toolu_6", "Read", object{"file_path": "/x"}, "y"))))},
 				steps{ct.Message(ct.AskTool("toolu_7", "Bash", object{"command": "rm x"}, "", nil)), ct.Text("A pity.")},
 			))

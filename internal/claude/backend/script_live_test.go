@@ -98,7 +98,7 @@ func (r *running) exits(id string) []string {
 
 // inBackground is a command whose call ends before it does.
 func inBackground() ct.Block {
-	b := ct.Command("toolu_1", "b1", "Command running in background")
+	b := command("toolu_1", "b1", "Command running in background")
 	b.Detail = []byte(`{"stdout":"","stderr":"","interrupted":false,"backgroundTaskId":"b1"}`)
 	return b
 }

@@ -58,20 +58,25 @@ func (p *player) result(a []string) *ct.Result {
 	case "api":
 		status, err := strconv.Atoi(a[1])
 		require.NoError(p, err)
-		return ct.APIError(status, a[2], a[3])
+		return apiError(status, a[2], a[3])
 	case "auth":
-		return ct.AuthError()
+		return apiError(0, "authentication_failed", "Not logged in · Please run /login")
 	case "max-turns":
-		return ct.MaxTurns()
+		return &ct.Result{Subtype: "error_max_turns", IsError: true, StopReason: "tool_use", TerminalReason: "max_turns", Errors: []string{"Reached maximum number of turns (1)"}}
 	case "stop":
-		return ct.StopReason(a[1])
+		return &ct.Result{Subtype: "success", StopReason: a[1], TerminalReason: "completed"}
 	case "refusal":
 		return &ct.Result{Subtype: "success", IsError: true, StopReason: "refusal"}
 	case "failed":
-		return ct.ExecutionError(a[1:]...)
+		return &ct.Result{Subtype: "error_during_execution", IsError: true, Errors: a[1:]}
 	}
 	require.Fail(p, "no such result", p.line)
 	return nil
+}
+
+// apiError is the result of a turn that the API refused.
+func apiError(status int, kind, text string) *ct.Result {
+	return &ct.Result{Subtype: "success", IsError: true, StopReason: "stop_sequence", TerminalReason: "api_error", Text: text, APIErrorStatus: status, Error: kind}
 }
 
 func (p *player) step(a []string) ct.Step {
@@ -85,19 +90,19 @@ func (p *player) step(a []string) ct.Step {
 		require.NoError(p, err)
 		return ct.Die(code, a[2:]...)
 	case "killed":
-		return ct.DieBy(9, a[1:]...)
+		return ct.Step{Do: "die", Signal: 9, Lines: a[1:]}
 	case "close-stdout":
 		return ct.CloseStdout()
 	case "raw":
 		return ct.Raw(a[1:]...)
 	case "mode":
-		return ct.SetMode(a[1])
+		return ct.Step{Do: "mode", Name: a[1]}
 	case "big":
 		return ct.BigLine(10 << 20)
 	case "sleep":
 		d, err := time.ParseDuration(a[1])
 		require.NoError(p, err)
-		return ct.Sleep(d)
+		return ct.Step{Do: "sleep", For: d}
 	case "form":
 		return formOf(a[1], a[2])
 	case "later": // ID TOOL INPUT, or ID QUESTION: is not waited for; -sub is a sub-agent's
@@ -146,11 +151,11 @@ func (p *player) block(a []string) ct.Block {
 		b.Detail = json.RawMessage(a[1])
 		return b
 	case "command": // ID TASK OUTPUT ( STEP ; STEP )
-		return ct.Command(a[1], a[2], a[3], p.turn(a[5:len(a)-1]).Steps...)
+		return command(a[1], a[2], a[3], p.turn(a[5:len(a)-1]).Steps...)
 	case "background":
 		return inBackground()
 	case "todo":
-		return ct.TodoWrite(a[1], a[2:]...)
+		return todoWrite(a[1], a[2:]...)
 	case "agent": // ID TASK ( STEP ; STEP )
 		require.True(p, a[3] == "(" && a[len(a)-1] == ")", p.line)
 		return ct.Agent(a[1], a[2], p.turn(slices.Clone(a[4:len(a)-1])).Steps...)

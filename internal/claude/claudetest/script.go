@@ -122,9 +122,6 @@ func Message(blocks ...Block) Step { return Step{Do: "message", Blocks: blocks} 
 // Text is a message of one text, a delta a chunk.
 func Text(chunks ...string) Step { return Message(TextBlock(chunks...)) }
 
-// Thinking is a message of thinking only.
-func Thinking(chunks ...string) Step { return Message(ThinkingBlock(chunks...)) }
-
 // TextBlock is a text block.
 func TextBlock(chunks ...string) Block { return Block{Type: "text", Chunks: chunks} }
 
@@ -165,44 +162,12 @@ func Q(text, header string, multi bool, labels ...string) map[string]any {
 	return map[string]any{"question": text, "header": header, "options": options, "multiSelect": multi}
 }
 
-// TodoWrite is a TodoWrite call. todos holds content and status in turns.
-func TodoWrite(id string, todos ...string) Block {
-	list := []map[string]any{}
-	for i := 0; i+1 < len(todos); i += 2 {
-		list = append(list, map[string]any{"content": todos[i], "status": todos[i+1], "activeForm": todos[i]})
-	}
-	b := Tool(id, "TodoWrite", map[string]any{"todos": list}, "Todos have been modified successfully.")
-	b.Detail = raw(map[string]any{"oldTodos": []any{}, "newTodos": list})
-	return b
-}
-
 // Agent is a call of a sub-agent that does inner.
 func Agent(id, description string, inner ...Step) Block {
 	b := Tool(id, "Agent", map[string]any{"description": description, "prompt": description, "subagent_type": "general-purpose"}, "sub-agent done")
 	b.Inner = inner
 	return b
 }
-
-// Command is a call of a command that the CLI knows as a task, once it has run
-// for a while. The result comes after the steps.
-func Command(id, task, output string, while ...Step) Block {
-	b := Tool(id, "Bash", map[string]any{"command": "run " + task}, output)
-	b.While = append([]Step{TaskStarted(id, task)}, while...)
-	return b
-}
-
-// TaskStarted says that a command runs as a task.
-func TaskStarted(id, task string) Step {
-	return Raw(string(raw(map[string]any{"type": "system", "subtype": "task_started", "task_id": task, "tool_use_id": id, "description": "x", "is_backgrounded": false, "task_type": "local_bash"})))
-}
-
-// TaskEnded says that a task has ended.
-func TaskEnded(id, task, status string) Step {
-	return Raw(string(raw(map[string]any{"type": "system", "subtype": "task_notification", "task_id": task, "tool_use_id": id, "status": status, "output_file": "", "summary": "x"})))
-}
-
-// Sleep waits. An interrupt ends it.
-func Sleep(d time.Duration) Step { return Step{Do: "sleep", For: d} }
 
 // Hang waits for an interrupt.
 func Hang() Step { return Step{Do: "hang"} }
@@ -212,11 +177,6 @@ func Wait(name string) Step { return Step{Do: "wait", Name: name} }
 
 // Die ends the process with an exit status, after lines on stderr.
 func Die(code int, stderr ...string) Step { return Step{Do: "die", Code: code, Lines: stderr} }
-
-// DieBy ends the process by a signal.
-func DieBy(signal int, stderr ...string) Step {
-	return Step{Do: "die", Signal: signal, Lines: stderr}
-}
 
 // CloseStdout closes the output; the process stays.
 func CloseStdout() Step { return Step{Do: "close_stdout"} }
@@ -229,34 +189,6 @@ func BigLine(n int) Step { return Step{Do: "big", Bytes: n} }
 
 // Control sends a control request of that subtype and waits for the reply.
 func Control(subtype string) Step { return Step{Do: "control", Name: subtype} }
-
-// SetMode reports a change of the permission mode that the CLI made itself.
-func SetMode(mode string) Step { return Step{Do: "mode", Name: mode} }
-
-// APIError is the result of a turn that the API refused.
-func APIError(status int, kind, text string) *Result {
-	return &Result{Subtype: "success", IsError: true, StopReason: "stop_sequence", TerminalReason: "api_error", Text: text, APIErrorStatus: status, Error: kind}
-}
-
-// AuthError is what a user who is not logged in gets.
-func AuthError() *Result {
-	return APIError(0, "authentication_failed", "Not logged in · Please run /login")
-}
-
-// StopReason is a good result with another stop reason, such as max_tokens.
-func StopReason(reason string) *Result {
-	return &Result{Subtype: "success", StopReason: reason, TerminalReason: "completed"}
-}
-
-// MaxTurns is the result of a turn that had too many rounds.
-func MaxTurns() *Result {
-	return &Result{Subtype: "error_max_turns", IsError: true, StopReason: "tool_use", TerminalReason: "max_turns", Errors: []string{"Reached maximum number of turns (1)"}}
-}
-
-// ExecutionError is a turn that failed inside the CLI.
-func ExecutionError(errors ...string) *Result {
-	return &Result{Subtype: "error_during_execution", IsError: true, Errors: errors}
-}
 
 func raw(v any) json.RawMessage {
 	if r, ok := v.(json.RawMessage); ok {

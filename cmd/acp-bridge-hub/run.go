@@ -15,13 +15,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
-// Exit codes, as those of acp-bridge.
-const (
-	exitOK     = cli.ExitOK
-	exitFailed = cli.ExitFailed
-	exitUsage  = cli.ExitUsage
-)
-
 // operate is for whoever runs a hub for others.
 //
 //go:embed operate.txt

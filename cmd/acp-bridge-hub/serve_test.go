@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -180,3 +181,10 @@ func TestDamagedTokenAndAddress(t *testing.T) {
 		require.ErrorContains(t, err, address+" is damaged", "%q", damaged)
 	}
 }
+
+// Exit codes, as those of acp-bridge.
+const (
+	exitOK     = cli.ExitOK
+	exitFailed = cli.ExitFailed
+	exitUsage  = cli.ExitUsage
+)

@@ -359,20 +359,6 @@ func (e *Editor) Text(session, kind string) string {
 
 func (e *Editor) Said(session string) string { return e.Text(session, "agent_message_chunk") }
 
-// Messages are the agent's words by the name of their message. Every chunk has one.
-func (e *Editor) Messages(session string) map[string]string {
-	list := map[string]string{}
-	for _, u := range e.Updates(session) {
-		if kind, text := u.Get("sessionUpdate").Str, u.Get("content.text"); strings.HasSuffix(kind, "_chunk") && text.Exists() {
-			require.NotEmpty(e.T, u.Get("messageId").Str, u.Raw)
-			if kind != "user_message_chunk" {
-				list[u.Get("messageId").Str] += text.Str
-			}
-		}
-	}
-	return list
-}
-
 // Tool returns the last known state of a tool call.
 func (e *Editor) Tool(session, id string) map[string]string {
 	state := map[string]string{}

@@ -5,6 +5,7 @@ package backend_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -41,7 +42,7 @@ func TestRealSessionsOutliveTheProcess(t *testing.T) {
 	e.Asked("a.txt").Selects("allow")
 	turn.Ends(acp.StopReasonEndTurn)
 	e.Await(s, "a title", func(u gjson.Result) bool { return u.Get("title").Str == "please begin" })
-	live := e.Messages(s)
+	live := e.messages(s)
 	require.Len(t, live, 2, "a thought and what follows it are one message of the model's")
 	e.Leave()
 
@@ -56,7 +57,7 @@ func TestRealSessionsOutliveTheProcess(t *testing.T) {
 	require.Equal(t, "please begin", e.Text(s, "user_message_chunk"))
 	require.Equal(t, "let me see", e.Text(s, "agent_thought_chunk"))
 	require.Equal(t, "I ask.Done.", e.Said(s))
-	require.Equal(t, live, e.Messages(s), "messages have the names that they had")
+	require.Equal(t, live, e.messages(s), "messages have the names that they had")
 	asked := e.Tool(s, "toolu_1")
 	require.Equal(t, "completed", asked["status"])
 	require.Equal(t, "Database → SQLite", asked["title"])
@@ -84,4 +85,18 @@ func TestRealSessionsOutliveTheProcess(t *testing.T) {
 	require.Empty(t, e.Said(s), "resume replays nothing")
 	e.Call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, forked))
 	require.Len(t, e.Call(acp.AgentMethodSessionList, fmt.Sprintf(`{"cwd":%q}`, dir)).Get("sessions").Array(), 1)
+}
+
+// messages are the agent's words by the name of their message. Every chunk has one.
+func (e *editor) messages(session string) map[string]string {
+	list := map[string]string{}
+	for _, u := range e.Updates(session) {
+		if kind, text := u.Get("sessionUpdate").Str, u.Get("content.text"); strings.HasSuffix(kind, "_chunk") && text.Exists() {
+			require.NotEmpty(e.T, u.Get("messageId").Str, u.Raw)
+			if kind != "user_message_chunk" {
+				list[u.Get("messageId").Str] += text.Str
+			}
+		}
+	}
+	return list
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
@@ -279,16 +278,13 @@ func (c *conn) sendLine(text []byte) error {
 // reply answers a request. A result that cannot be encoded is an error for the
 // CLI, too: it must not wait for ever.
 func (c *conn) reply(id string, result any) error {
-	body, err := encodeLine(result)
+	text, err := encodeLine(map[string]any{"type": typeControlResponse, "response": map[string]any{
+		"subtype": "success", "request_id": id, "response": result,
+	}})
 	if err != nil {
 		return errors.Join(err, c.replyError(id, "acp-bridge cannot encode the answer: "+err.Error()))
 	}
-	text := make([]byte, 0, len(body)+len(id)+100)
-	text = append(text, `{"type":"`+typeControlResponse+`","response":{"subtype":"success","request_id":`...)
-	text = clean.AppendJSON(text, id)
-	text = append(text, `,"response":`...)
-	text = append(text, body[:len(body)-1]...)
-	return c.sendLine(append(text, "}}\n"...))
+	return c.sendLine(text)
 }
 
 func (c *conn) replyError(id, message string) error {

@@ -42,22 +42,6 @@ func plain(u acp.SessionUpdate) any {
 			c.Meta, contents(c.Content), c.Kind, c.Locations, "", c.RawInput, c.RawOutput,
 			"tool_call_update", c.Status, c.Title, c.ToolCallId,
 		}
-	case u.AvailableCommandsUpdate != nil:
-		v := *u.AvailableCommandsUpdate
-		v.SessionUpdate = "available_commands_update"
-		return v
-	case u.ConfigOptionUpdate != nil:
-		v := *u.ConfigOptionUpdate
-		v.SessionUpdate = "config_option_update"
-		return v
-	case u.SessionInfoUpdate != nil:
-		v := *u.SessionInfoUpdate
-		v.SessionUpdate = "session_info_update"
-		return v
-	case u.UsageUpdate != nil:
-		v := *u.UsageUpdate
-		v.SessionUpdate = "usage_update"
-		return v
 	}
 	return u
 }

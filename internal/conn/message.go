@@ -119,24 +119,18 @@ func appendCall(b []byte, method string, params []byte) []byte {
 	return append(b, '}')
 }
 
-func resultLine(id string, result []byte) []byte {
-	b := make([]byte, 0, len(id)+len(result)+40)
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = append(b, id...)
-	b = append(b, `,"result":`...)
-	b = append(b, result...)
-	return append(b, '}')
-}
+func resultLine(id string, result []byte) []byte { return responseLine(id, "result", result) }
 
 func errorLine(id string, re *acp.RequestError) []byte {
 	body, err := json.Marshal(re)
 	if err != nil { // data that does not encode
 		body, _ = json.Marshal(&acp.RequestError{Code: re.Code, Message: re.Message})
 	}
+	return responseLine(id, "error", body)
+}
+
+func responseLine(id, member string, body []byte) []byte {
 	b := make([]byte, 0, len(id)+len(body)+40)
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = append(b, id...)
-	b = append(b, `,"error":`...)
-	b = append(b, body...)
-	return append(b, '}')
+	b = append(b, `{"jsonrpc":"2.0","id":`+id+`,"`+member+`":`...)
+	return append(append(b, body...), '}')
 }

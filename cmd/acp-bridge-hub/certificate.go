@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"net"
 	"net/http"
@@ -43,14 +44,8 @@ func hashOf(der []byte) string {
 
 // colons writes a hash as browsers do.
 func colons(hash string) string {
-	var b strings.Builder
-	for i := 0; i+1 < len(hash); i += 2 {
-		if i > 0 {
-			b.WriteByte(':')
-		}
-		b.WriteString(strings.ToUpper(hash[i : i+2]))
-	}
-	return b.String()
+	sum, _ := hex.DecodeString(hash)
+	return strings.ReplaceAll(fmt.Sprintf("% X", sum), " ", ":")
 }
 
 const (

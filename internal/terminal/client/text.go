@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -38,20 +39,16 @@ func (s *screen) chunk(session string, b block, content gjson.Result) {
 			break
 		}
 		if !more {
-			line, rest = line[:runeStart(line, maxPartial)], line[runeStart(line, maxPartial):]
+			n := maxPartial
+			for n > 0 && !utf8.RuneStart(line[n]) {
+				n--
+			}
+			line, rest = line[:n], line[n:]
 		}
 		s.text.partial = rest
 		s.textLine(line)
 	}
 	s.writeRows()
-}
-
-// runeStart is the last start of a character at or before n.
-func runeStart(s string, n int) int {
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return n
 }
 
 // contentText is a content block as text.

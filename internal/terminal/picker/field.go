@@ -147,45 +147,30 @@ func (f *Field) remove(from, to int) {
 	f.cursor, f.laid = from, laid{}
 }
 
-func (f *Field) wordLeft() int {
-	i := f.cursor
-	for i > 0 && blank(f.cells[i-1]) {
-		i--
-	}
-	for i > 0 && !blank(f.cells[i-1]) {
-		i--
-	}
-	return i
-}
-
-func (f *Field) wordRight() int {
-	i := f.cursor
-	for i < len(f.cells) && blank(f.cells[i]) {
-		i++
-	}
-	for i < len(f.cells) && !blank(f.cells[i]) {
-		i++
-	}
-	return i
-}
-
-func blank(cell string) bool { return strings.TrimSpace(cell) == "" }
-
-func (f *Field) lineStart() int {
-	i := f.cursor
-	for i > 0 && f.cells[i-1] != "\n" {
+// back is where a run of such cells begins that ends at i, ahead where one ends that
+// begins there.
+func (f *Field) back(i int, such func(cell string) bool) int {
+	for i > 0 && such(f.cells[i-1]) {
 		i--
 	}
 	return i
 }
 
-func (f *Field) lineEnd() int {
-	i := f.cursor
-	for i < len(f.cells) && f.cells[i] != "\n" {
+func (f *Field) ahead(i int, such func(cell string) bool) int {
+	for i < len(f.cells) && such(f.cells[i]) {
 		i++
 	}
 	return i
 }
+
+func (f *Field) wordLeft() int  { return f.back(f.back(f.cursor, blank), inWord) }
+func (f *Field) wordRight() int { return f.ahead(f.ahead(f.cursor, blank), inWord) }
+func (f *Field) lineStart() int { return f.back(f.cursor, inLine) }
+func (f *Field) lineEnd() int   { return f.ahead(f.cursor, inLine) }
+
+func blank(cell string) bool  { return strings.TrimSpace(cell) == "" }
+func inWord(cell string) bool { return !blank(cell) }
+func inLine(cell string) bool { return cell != "\n" }
 
 // vertical moves the cursor by lines as they are shown, if there is one.
 func (f *Field) vertical(by, width int) bool {

@@ -2,24 +2,12 @@ package cells
 
 import "strings"
 
-// Attributes are how the parts of Markdown are drawn.
-type Attributes interface {
-	Code(string) string
-	Strong(string) string
-}
-
-// Bare draws none of them, for screen readers and streams.
-type Bare struct{}
-
-// Code implements [Attributes].
-func (Bare) Code(t string) string { return t }
-
-// Strong implements [Attributes].
-func (Bare) Strong(t string) string { return t }
+// Bare draws no attributes, for screen readers and streams.
+var Bare = Style{Off: true}
 
 // MarkdownLines draws the lines of a text. Where nothing is left of them, as of a fence
 // without code, they stay as they are.
-func MarkdownLines(look Attributes, text []string) []string {
+func MarkdownLines(look Style, text []string) []string {
 	var m Markdown
 	var drawn []string
 	for _, l := range text {
@@ -45,7 +33,7 @@ type Markdown struct {
 func (m *Markdown) InCode() bool { return m.fence != "" }
 
 // Line draws a line. ok is false for one that is not shown: a fence.
-func (m *Markdown) Line(style Attributes, text string) (drawn string, ok bool) {
+func (m *Markdown) Line(style Style, text string) (drawn string, ok bool) {
 	bare := strings.TrimLeft(text, " ")
 	if f := fenceOf(bare); m.fence == "" && f != "" {
 		m.fence = f
@@ -61,7 +49,7 @@ func (m *Markdown) Line(style Attributes, text string) (drawn string, ok bool) {
 	lead := text[:len(text)-len(bare)]
 	switch {
 	case isHeading(bare):
-		return lead + style.Strong(MarkdownInline(Bare{}, strings.TrimLeft(bare, "# "))), true
+		return lead + style.Strong(MarkdownInline(Bare, strings.TrimLeft(bare, "# "))), true
 	case strings.HasPrefix(bare, "- "), strings.HasPrefix(bare, "* "), strings.HasPrefix(bare, "+ "):
 		return lead + "• " + MarkdownInline(style, bare[2:]), true
 	case strings.HasPrefix(bare, "> "):
@@ -86,13 +74,9 @@ func isHeading(line string) bool {
 	return n > 0 && n <= 6 && strings.HasPrefix(line[n:], " ")
 }
 
-// MarkdownInline draws code and strong words inside a line.
-func MarkdownInline(style Attributes, s string) string {
-	return spans(s, style.Code, style.Strong)
-}
-
-// spans draws what stands between markers: backticks, and two stars.
-func spans(s string, code, strong func(string) string) string {
+// MarkdownInline draws what stands between markers inside a line: code between backticks,
+// and strong words between two stars.
+func MarkdownInline(style Style, s string) string {
 	var b strings.Builder
 	for s != "" {
 		i := strings.IndexAny(s, "`*")
@@ -103,9 +87,9 @@ func spans(s string, code, strong func(string) string) string {
 		rest := strings.TrimLeft(s[i:], marker)
 		run := s[i : len(s)-len(rest)]
 		inside, after, ok := strings.Cut(rest, run)
-		draw := code
+		draw := style.Code
 		if marker == "*" {
-			draw = strong
+			draw = style.Strong
 			ok = ok && run == "**" && strings.TrimSpace(inside) == inside
 		}
 		b.WriteString(s[:i])

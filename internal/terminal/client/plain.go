@@ -382,7 +382,7 @@ func (p *plain) resolve(ctx context.Context, a *waiting, d description) (o conve
 	if a.closed {
 		q := d.here.Questions[0]
 		if !d.verbatim {
-			q.Text = strings.Join(cells.MarkdownLines(cells.Bare{}, strings.Split(q.Text, "\n")), "\n")
+			q.Text = strings.Join(cells.MarkdownLines(cells.Bare, strings.Split(q.Text, "\n")), "\n")
 		}
 		index, o, err = r.Choose(ctx, q)
 		return o, index, deliver, err

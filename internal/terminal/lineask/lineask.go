@@ -201,7 +201,7 @@ func (a *Asker) screen(questions []convert.Question, i int) string {
 		fmt.Fprintf(&b, "%d. %s", i+1, Label(o))
 		d := clean.Line(o.Description)
 		if !a.Verbatim {
-			d = cells.MarkdownInline(cells.Bare{}, d)
+			d = cells.MarkdownInline(cells.Bare, d)
 		}
 		if d != "" {
 			fmt.Fprintf(&b, ": %s", d)
@@ -222,7 +222,7 @@ func (a *Asker) text(q convert.Question) []string {
 	if a.Verbatim {
 		return lines
 	}
-	return cells.MarkdownLines(cells.Bare{}, lines)
+	return cells.MarkdownLines(cells.Bare, lines)
 }
 
 // hint says how to answer: the words of [convert.Question.ReadReply].

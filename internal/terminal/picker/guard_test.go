@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
@@ -230,7 +231,7 @@ func TestPersonAtTheKeys(t *testing.T) {
 // What stands alone is not picked any more when the person types words of their own;
 // taking the words back changes no pick.
 func TestOwnWordsBesideWhatStandsAlone(t *testing.T) {
-	s := newSheet(convert.Question{Text: "Q", MultiSelect: true, Options: []convert.Option{{Label: "A"}, {Label: "None", Effect: convert.EffectAlone}}}, false, nil)
+	s := newSheet(convert.Question{Text: "Q", MultiSelect: true, Options: []convert.Option{{Label: "A"}, {Label: "None", Effect: convert.EffectAlone}}}, false, false, cells.Style{})
 	s.picked = []bool{false, true}
 	s.keepText()
 	require.Equal(t, []bool{false, true}, s.picked)

@@ -79,12 +79,8 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 	if p.height <= 0 {
 		p.height = 24
 	}
-	var look cells.Attributes
-	if o.Markdown {
-		look = p.style
-	}
 	for i, q := range questions {
-		s := newSheet(q, closed, look)
+		s := newSheet(q, closed, o.Markdown, p.style)
 		if s.head == "" && len(questions) > 1 {
 			s.head = fmt.Sprintf("Q%d", i+1)
 		} else if s.head == "" {

@@ -66,9 +66,9 @@ type row struct {
 	searched    string // by the filter: lower case
 }
 
-// newSheet is the sheet of a question. Without a look the question is shown letter
-// by letter.
-func newSheet(q convert.Question, closed bool, look cells.Attributes) *sheet {
+// newSheet is the sheet of a question, whose text is read as Markdown or shown letter by
+// letter.
+func newSheet(q convert.Question, closed, markdown bool, look cells.Style) *sheet {
 	closed = closed || q.Closed
 	s := &sheet{
 		q:      q,
@@ -79,14 +79,14 @@ func newSheet(q convert.Question, closed bool, look cells.Attributes) *sheet {
 		chosen: -1,
 		picked: make([]bool, len(q.Options)),
 	}
-	if look != nil {
+	if markdown {
 		s.text.Lines = cells.MarkdownLines(look, s.text.Lines)
 	}
 	s.answer.Lines = true
 	for i, o := range q.Options {
 		r := row{label: lineask.Label(o), description: clean.Line(o.Description)}
-		if look != nil {
-			r.description = cells.MarkdownInline(cells.Bare{}, r.description)
+		if markdown {
+			r.description = cells.MarkdownInline(cells.Bare, r.description)
 		}
 		if strings.TrimSpace(o.Preview) != "" {
 			r.preview = lineask.Paragraph(o.Preview)

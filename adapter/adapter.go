@@ -69,12 +69,12 @@ type (
 	Talker interface {
 		AskInConversation(ctx context.Context, m Message) (string, error)
 	}
-	// Settler hears how a request ended that is ref at the desk, before the next one of
-	// its session has its turn. It must not block. See [Adapter.With] for which request
-	// it was.
-	Settler interface {
-		Settled(ref desk.Ref, o convert.Outcome)
-	}
+	// Settler hears how a request ended, before the next one of its session has its turn.
+	// It must not block. See [Adapter.With] for which request it was.
+	Settler interface{ Settled(o convert.Outcome) }
+	// A poster says of an item that is about to be posted what its asker knows: its name,
+	// and whether it is asked again.
+	poster interface{ Posts(it *desk.Item) }
 	// declarer says what the client declared of itself; ok is false while that
 	// is not known. It is used if no [Options] were given.
 	declarer interface {

@@ -206,20 +206,20 @@ func TestOpenQuestionsCanBeAnsweredFromCode(t *testing.T) {
 		require.Equal(t, 1, open[0].Question)
 		require.Equal(t, desk.Queued, open[1].State)
 
-		require.ErrorIs(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "three"}, nil, "code"), desk.ErrNotOpen)
-		require.ErrorIs(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "one"}, []convert.Answer{{Selected: []string{"Oracle"}}}, "code"), convert.ErrFailed)
+		require.ErrorIs(t, a.Desk().Answer("one", nil, "code"), desk.ErrNotOpen)
+		require.ErrorIs(t, a.Desk().Answer(called(a, "one"), []convert.Answer{{Selected: []string{"Oracle"}}}, "code"), convert.ErrFailed)
 		answers := []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth", "Logs"}}}
-		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "one"}, answers, "code"))
-		require.ErrorIs(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "one"}, answers, "code"), desk.ErrSettled, "answered twice")
+		require.NoError(t, a.Desk().Answer(called(a, "one"), answers, "code"))
+		require.ErrorIs(t, a.Desk().Answer(open[0].Name, answers, "code"), desk.ErrSettled, "answered twice")
 		e.notification("$/cancel_request")
 		require.Equal(t, "two", e.request().Get("params.toolCall.toolCallId").Str)
 		require.Equal(t, answers, one.wait().Answers)
 		require.NoError(t, one.err)
 
-		require.NoError(t, a.Desk().Cancel(desk.Ref{Session: "s1", ID: "two"}, "code"))
+		require.NoError(t, a.Desk().Cancel(called(a, "two"), "code"))
 		leave := e.drain()
 		require.Equal(t, convert.Cancelled, two.wait().Status)
-		require.ErrorIs(t, a.Desk().Cancel(desk.Ref{Session: "s1", ID: "two"}, "code"), desk.ErrSettled)
+		require.ErrorIs(t, a.Desk().Cancel(open[1].Name, "code"), desk.ErrSettled)
 		require.Equal(t, []string{
 			"one queued", "one asking 0 permission", "one asking 1 permission",
 			"two queued", "one settled answered", "two asking 0 permission", "two settled cancelled",
@@ -375,4 +375,14 @@ func TestTheEndSaysForWhom(t *testing.T) {
 		}
 		e.leave()
 	})
+}
+
+// called is the name at the desk of what is open there under an id of the agent.
+func called(a *adapter.Adapter, id string) (name string) {
+	for _, e := range a.Desk().List() {
+		if e.Call.ID == id {
+			name = e.Name
+		}
+	}
+	return name
 }

@@ -19,7 +19,7 @@ var structural = convert.NoLimits
 // that the user did it, Disconnected with [convert.ErrDisconnected], and Failed with
 // any other cause, a deadline included.
 //
-// A call without an id gets one. An id that is open already is a failure.
+// A call without an id gets one, and so does one whose id its session waits for already.
 func (a *Adapter) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
 	return a.Post(ctx, c)()
 }
@@ -116,8 +116,8 @@ func (a *Adapter) place(ctx context.Context, it desk.Item) *desk.Ticket {
 	if a.opts.Describe != nil {
 		a.opts.Describe(&it)
 	}
-	if c, ok := a.client.(interface{ AsksAgain() bool }); ok {
-		it.Again = c.AsksAgain()
+	if c, ok := a.client.(poster); ok {
+		c.Posts(&it)
 	}
 	return a.desk.Place(ctx, it)
 }
@@ -133,13 +133,13 @@ func (a *Adapter) wait(e *entry) (o convert.Outcome, first bool) {
 	} else {
 		o, first = a.ask(e)
 	}
-	a.tellSettled(e.ticket.Ref(), o)
+	a.tellSettled(o)
 	return o, first
 }
 
-func (a *Adapter) tellSettled(ref desk.Ref, o convert.Outcome) {
+func (a *Adapter) tellSettled(o convert.Outcome) {
 	if s, ok := a.client.(Settler); ok {
-		s.Settled(ref, o)
+		s.Settled(o)
 	}
 }
 

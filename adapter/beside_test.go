@@ -87,8 +87,7 @@ func TestWordsBesideAPickAreNotDropped(t *testing.T) {
 
 		d := new(desk.Desk)
 		ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: req.Call})
-		e := d.List()[0]
-		err = d.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID}, answers, "phone")
+		err = d.Answer(ticket.Item().Name, answers, "phone")
 		holds("desk", convert.Outcome{Status: convert.Answered, Answers: answers}, err != nil)
 		ticket.Leave()
 

@@ -129,8 +129,8 @@ func TestRespondToAForm(t *testing.T) {
 			replies <- reply
 		}()
 		synctest.Wait()
-		require.ErrorIs(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "f"}, []convert.Answer{{Text: "99"}}, "code"), convert.ErrBadAnswer)
-		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "f"}, []convert.Answer{{Text: "9"}}, "code"))
+		require.ErrorIs(t, a.Desk().Answer(called(a, "f"), []convert.Answer{{Text: "99"}}, "code"), convert.ErrBadAnswer)
+		require.NoError(t, a.Desk().Answer(called(a, "f"), []convert.Answer{{Text: "9"}}, "code"))
 		require.JSONEq(t, accepts(`"port":9`), string(<-replies))
 	})
 }
@@ -155,7 +155,7 @@ func TestSecretAtTheDesk(t *testing.T) {
 			replies <- reply
 		}()
 		synctest.Wait()
-		require.ErrorIs(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "f"}, []convert.Answer{{Text: "stolen"}}, "code"), convert.ErrBadAnswer)
+		require.ErrorIs(t, a.Desk().Answer(called(a, "f"), []convert.Answer{{Text: "stolen"}}, "code"), convert.ErrBadAnswer)
 		cancel()
 		<-first
 		require.JSONEq(t, accepts(`"password":"hunter2"`), string(<-replies))
@@ -170,7 +170,7 @@ type racing struct {
 
 func (r *racing) CreateElicitation(_ context.Context, request any) (json.RawMessage, error) {
 	f := request.(ask.FormRequest)
-	err := r.a.Desk().Answer(desk.Ref{Session: f.SessionID, ID: f.ToolCallID}, []convert.Answer{{Text: "9"}}, "code")
+	err := r.a.Desk().Answer(called(r.a, f.ToolCallID), []convert.Answer{{Text: "9"}}, "code")
 	return json.RawMessage(accepts(`"port":1`)), err
 }
 
@@ -197,11 +197,11 @@ func TestDismissedFormWithdrawsNoOthers(t *testing.T) {
 			question <- o
 		}()
 		synctest.Wait()
-		require.NoError(t, a.Desk().Cancel(desk.Ref{Session: "s1", ID: "f"}, "code"))
+		require.NoError(t, a.Desk().Cancel(called(a, "f"), "code"))
 		require.Equal(t, convert.Cancelled, (<-form).Status)
 		synctest.Wait()
 		require.Equal(t, desk.Asking, a.Desk().List()[0].State, "it is asked now")
-		require.NoError(t, a.Desk().Cancel(desk.Ref{Session: "s1", ID: "q"}, "code"))
+		require.NoError(t, a.Desk().Cancel(called(a, "q"), "code"))
 		<-question
 	})
 }

@@ -49,7 +49,7 @@ func (p *permission) wait(a *Adapter, t *desk.Ticket) (acp.RequestPermissionResp
 	}
 	o := p.outcome(a, t.Context(), response, err)
 	stands, first := t.Settle(o, "editor")
-	a.tellSettled(t.Ref(), stands)
+	a.tellSettled(stands)
 	if first {
 		return response, err
 	}

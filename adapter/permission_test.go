@@ -57,17 +57,17 @@ func TestPermissionAtTheDesk(t *testing.T) {
 		require.JSONEq(t, `{"command":"rm -r build"}`, string(list[0].Call.Input))
 		require.Equal(t, []convert.Option{{Label: "Allow"}, {Label: "Allow (2)"}, {Label: "Deny"}}, list[0].Call.Questions[0].Options)
 
-		ref := desk.Ref{Session: "s1", ID: "bash"}
+		name := list[0].Name
 		for _, bad := range [][]convert.Answer{{{Text: "Allow"}}, {{Selected: []string{"Allow", "Deny"}}}, {{Selected: []string{"Yes"}}}, {{Note: "later"}}} {
-			require.Error(t, a.Desk().Answer(ref, bad, "phone"))
+			require.Error(t, a.Desk().Answer(name, bad, "phone"))
 		}
-		require.NoError(t, a.Desk().Answer(ref, []convert.Answer{{Selected: []string{"Allow (2)"}}}, "phone"))
+		require.NoError(t, a.Desk().Answer(name, []convert.Answer{{Selected: []string{"Allow (2)"}}}, "phone"))
 		got := <-first
 		require.NoError(t, got.err)
 		require.Equal(t, acp.PermissionOptionId("always"), got.response.Outcome.Selected.OptionId)
 
 		synctest.Wait()
-		require.NoError(t, a.Desk().Cancel(desk.Ref{Session: "s1", ID: list[1].Call.ID}, "phone"))
+		require.NoError(t, a.Desk().Cancel(list[1].Name, "phone"))
 		got = <-second
 		require.NoError(t, got.err)
 		require.NotNil(t, got.response.Outcome.Cancelled)
@@ -87,9 +87,9 @@ func TestPermissionBehindADismissedQuestion(t *testing.T) {
 		}()
 		behind := permit(t.Context(), a, mayRun("bash"))
 		synctest.Wait()
-		require.NoError(t, a.Desk().Cancel(desk.Ref{Session: "s1", ID: "q"}, "phone"))
+		require.NoError(t, a.Desk().Cancel(called(a, "q"), "phone"))
 		require.ErrorIs(t, <-asked, convert.ErrCancelled)
-		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "bash"}, []convert.Answer{{Selected: []string{"Allow"}}}, "phone"))
+		require.NoError(t, a.Desk().Answer(called(a, "bash"), []convert.Answer{{Selected: []string{"Allow"}}}, "phone"))
 		got := <-behind
 		require.NoError(t, got.err)
 		require.NotNil(t, got.response.Outcome.Selected)
@@ -101,7 +101,7 @@ func TestNoteOnAPermissionAtTheDesk(t *testing.T) {
 		a := adapter.New(never{}, nil)
 		done := permit(t.Context(), a, mayRun("bash"))
 		synctest.Wait()
-		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "bash"}, []convert.Answer{{Selected: []string{"Deny"}, Note: "use make clean"}}, "phone"))
+		require.NoError(t, a.Desk().Answer(called(a, "bash"), []convert.Answer{{Selected: []string{"Deny"}, Note: "use make clean"}}, "phone"))
 		got := <-done
 		require.NoError(t, got.err)
 		require.Equal(t, map[string]any{"notes": "use make clean"}, got.response.Outcome.Selected.Meta)
@@ -158,7 +158,7 @@ type overtaken struct {
 }
 
 func (c *overtaken) RequestPermission(_ context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	err := c.a.Desk().Answer(desk.Ref{Session: string(r.SessionId), ID: string(r.ToolCall.ToolCallId)}, []convert.Answer{{Selected: []string{"Deny"}}}, "phone")
+	err := c.a.Desk().Answer(called(c.a, string(r.ToolCall.ToolCallId)), []convert.Answer{{Selected: []string{"Deny"}}}, "phone")
 	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected("allow")}, err
 }
 

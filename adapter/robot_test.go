@@ -14,7 +14,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
@@ -56,7 +55,7 @@ func (p plan) play(t *testing.T) played {
 		case "disconnect":
 			r.e.leave()
 		case "from code":
-			_ = a.Desk().Cancel(desk.Ref{Session: p.Asks.Session, ID: p.Asks.ID}, "code")
+			_ = a.Desk().Cancel(called(a, p.Asks.ID), "code")
 		}
 	}
 	select {

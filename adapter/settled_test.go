@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -26,7 +25,7 @@ func (h hears) RequestPermission(_ context.Context, r acp.RequestPermissionReque
 	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil
 }
 
-func (h hears) Settled(_ desk.Ref, o convert.Outcome) {
+func (h hears) Settled(o convert.Outcome) {
 	*h.log = append(*h.log, "hears of "+h.id)
 	time.Sleep(time.Second)
 	*h.log = append(*h.log, "knows of "+h.id+": "+o.Status.String())
@@ -70,9 +69,8 @@ func TestAllOfACallAnsweredElsewhere(t *testing.T) {
 			done <- o
 		}()
 		synctest.Wait()
-		e := a.Desk().List()[0]
 		yes := convert.Answer{Selected: []string{"Yes"}}
-		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "c1", Revision: e.Revision}, []convert.Answer{yes, yes}, "phone"))
+		require.NoError(t, a.Desk().Answer(called(a, "c1"), []convert.Answer{yes, yes}, "phone"))
 		require.Equal(t, convert.Answered, (<-done).Status)
 		require.Equal(t, []string{"c1 pending", "c1 completed", "c1:2 pending", "c1:2 completed"}, c.shown)
 	})
@@ -93,7 +91,7 @@ func TestAskedAtTheHubAloneIsShown(t *testing.T) {
 		}()
 		synctest.Wait()
 		require.Equal(t, []string{"c1 pending"}, c.shown)
-		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "c1"}, []convert.Answer{{Selected: []string{"Yes"}}}, "phone"))
+		require.NoError(t, a.Desk().Answer(called(a, "c1"), []convert.Answer{{Selected: []string{"Yes"}}}, "phone"))
 		require.Equal(t, convert.Answered, (<-done).Status)
 		require.Equal(t, []string{"c1 pending", "c1 completed"}, c.shown)
 	})

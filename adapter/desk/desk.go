@@ -12,7 +12,7 @@
 //
 // and elsewhere
 //
-//	err := d.Answer(desk.Ref{Session: "s1", ID: "toolu_1"}, answers, "phone")
+//	err := d.Answer(entry.Name, answers, "phone")
 //
 // An item has one outcome: the first one stands, for all. The items of a
 // session are shown one at a time, in the order in which they were posted;
@@ -24,6 +24,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -59,14 +60,15 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Item is something that a person is asked. Call.Session and Call.ID name it.
+// Item is something that a person is asked.
 type Item struct {
-	// Name is minted when the item is posted, unless a file has it already. Whoever else
-	// has the item, a file or a hub, knows it by that.
+	// Name is minted by whoever posts the item, or when it is posted. Everybody knows the
+	// item by that: a person who answers, a file, a hub.
 	Name string
 	Kind Kind
-	// Call.ID is the agent's. If there is none, or it is that of another open item of
-	// the session, as agents count, the name takes its place.
+	// Call.ID is the agent's, and names nothing here. If there is none, or it is that of
+	// another item that its session waits for, as agents count, the name takes its place:
+	// screens show two.
 	Call convert.Call
 	// Check is a rule for answers beyond those of the call; nil has none. It
 	// must not block and must not call the desk.
@@ -125,9 +127,6 @@ func stateOf(l life.State) State {
 // Entry is an item as it stands.
 type Entry struct {
 	Item
-	// Revision is never the same for two items. It does not change, and later
-	// items have higher ones.
-	Revision uint64
 	// Asked is when the item was posted.
 	Asked time.Time
 	State State
@@ -149,14 +148,6 @@ type Settlement struct {
 	At time.Time
 }
 
-// Ref names an item.
-type Ref struct {
-	Session, ID string
-	// Revision, if it is not 0, must be the item's: what is answered is what
-	// was seen.
-	Revision uint64
-}
-
 var (
 	// ErrNotOpen means that there is no such item: it was never posted, or
 	// ended too long ago to be known.
@@ -164,8 +155,6 @@ var (
 	// ErrSettled means that an item has its outcome already. The error is a
 	// [SettledError].
 	ErrSettled = life.ErrSettled
-	// ErrRevision means that the item is not the one that was seen.
-	ErrRevision = errors.New("another question has taken its place")
 )
 
 // SettledError says how an item ended that somebody wanted to settle.
@@ -216,13 +205,11 @@ func (d *Desk) unlocked(f func()) {
 // table is what is on a desk. Its methods are called one at a time.
 type table struct {
 	serial uint64
-	open   map[key]*Ticket
+	open   map[string]*Ticket   // by name
 	queues map[string][]*Ticket // by session, the first one's turn it is
 	recent recent
 	news   news
 }
-
-type key struct{ session, id string }
 
 // Post takes the last place in the queue of the item's session. It does not
 // block. When ctx ends, the ticket's context does; the item stays open until it is
@@ -240,18 +227,17 @@ func (d *Desk) Place(ctx context.Context, it Item) (t *Ticket) {
 }
 
 func (on *table) post(ctx context.Context, d *Desk, it Item) *Ticket {
-	it.Name = cmp.Or(it.Name, life.Mint())
+	if it.Name == "" || on.open[it.Name] != nil {
+		it.Name = life.Mint()
+	}
+	if it.Call.ID == "" || slices.ContainsFunc(on.queues[it.Call.Session], func(o *Ticket) bool { return o.waits(it.Call.ID) }) {
+		it.Call.ID = it.Name
+	}
 	t := &Ticket{desk: d, item: it, asked: time.Now()}
-	if old := on.open[t.key()]; old != nil && old.ctx.Err() != nil {
-		on.settle(old, givenUp(context.Cause(old.ctx))) // its asker is about to
-	}
-	if it.Call.ID == "" || on.open[t.key()] != nil {
-		t.item.Call.ID = it.Name
-	}
 	if on.open == nil {
-		on.open, on.queues = map[key]*Ticket{}, map[string][]*Ticket{}
+		on.open, on.queues = map[string]*Ticket{}, map[string][]*Ticket{}
 	}
-	on.open[t.key()] = t
+	on.open[it.Name] = t
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.first = now
 	if !it.Unqueued {
@@ -262,7 +248,7 @@ func (on *table) post(ctx context.Context, d *Desk, it Item) *Ticket {
 		}
 	}
 	on.serial++
-	t.revision = on.serial
+	t.serial = on.serial
 	on.changed(t)
 	return t
 }
@@ -282,19 +268,18 @@ func (d *Desk) List() (list []Entry) {
 
 func (on *table) list() []Entry {
 	list := make([]Entry, 0, len(on.open))
-	for _, t := range on.open {
+	for _, t := range slices.SortedFunc(maps.Values(on.open), func(a, b *Ticket) int { return cmp.Compare(a.serial, b.serial) }) {
 		list = append(list, on.entry(t))
 	}
-	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(a.Revision, b.Revision) })
 	return list
 }
 
-// Answer settles an item with one answer per question, the zero Answer for a
-// question that is left without one. Answers that do not fit are an error, and
-// the item stays open. The error is [ErrNotOpen], [ErrRevision] or a
-// [SettledError] where there is nothing to answer.
-func (d *Desk) Answer(ref Ref, answers []convert.Answer, by string) error {
-	return d.end(ref, by, func(it Item) (convert.Outcome, error) {
+// Answer settles the item of a name with one answer per question, the zero Answer for
+// a question that is left without one. Answers that do not fit are an error, and
+// the item stays open. The error is [ErrNotOpen] or a [SettledError] where there is
+// nothing to answer.
+func (d *Desk) Answer(name string, answers []convert.Answer, by string) error {
+	return d.end(name, by, func(it Item) (convert.Outcome, error) {
 		o := convert.Outcome{Status: convert.Answered, Answers: answers}
 		if err := o.Check(it.Call); err != nil {
 			return o, err
@@ -314,24 +299,21 @@ func (d *Desk) Answer(ref Ref, answers []convert.Answer, by string) error {
 
 // Cancel settles an item as if the user had dismissed it. Errors are those of
 // [Desk.Answer].
-func (d *Desk) Cancel(ref Ref, by string) error {
-	return d.end(ref, by, func(Item) (convert.Outcome, error) {
+func (d *Desk) Cancel(name, by string) error {
+	return d.end(name, by, func(Item) (convert.Outcome, error) {
 		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, nil
 	})
 }
 
-func (d *Desk) end(ref Ref, by string, outcome func(Item) (convert.Outcome, error)) (err error) {
-	d.step(true, func(on *table) { err = on.end(ref, by, outcome) })
+func (d *Desk) end(name, by string, outcome func(Item) (convert.Outcome, error)) (err error) {
+	d.step(true, func(on *table) { err = on.end(name, by, outcome) })
 	return err
 }
 
-func (on *table) end(ref Ref, by string, outcome func(Item) (convert.Outcome, error)) error {
-	t := on.open[key{ref.Session, ref.ID}]
+func (on *table) end(name, by string, outcome func(Item) (convert.Outcome, error)) error {
+	t := on.open[name]
 	if t == nil {
-		return on.recent.find(ref)
-	}
-	if ref.Revision != 0 && ref.Revision != t.revision {
-		return fmt.Errorf("%w: session %q, call %q", ErrRevision, ref.Session, ref.ID)
+		return on.recent.find(name)
 	}
 	o, err := outcome(t.item)
 	if err != nil {
@@ -339,15 +321,6 @@ func (on *table) end(ref Ref, by string, outcome func(Item) (convert.Outcome, er
 	}
 	on.settle(t, Settlement{o, by, time.Now()})
 	return nil
-}
-
-// givenUp is how an item ends whose asker has gone, and why.
-func givenUp(why error) Settlement {
-	o, ok := life.Outcome(why)
-	if !ok {
-		o = convert.Outcome{Status: convert.Failed, Reason: "The question was given up: " + why.Error()}
-	}
-	return Settlement{o, "", time.Now()}
 }
 
 // settle ends an open item: a person's act settles it, and anything else
@@ -361,7 +334,7 @@ func (on *table) settle(t *Ticket, s Settlement) {
 		s.By = ""
 	}
 	t.life, t.end = ended, s
-	delete(on.open, t.key())
+	delete(on.open, t.item.Name)
 	on.recent.add(t)
 	on.changed(t)
 	if ended == life.Settled {
@@ -396,7 +369,7 @@ func (on *table) leave(t *Ticket) {
 // entry is the item as it stands.
 func (on *table) entry(t *Ticket) Entry {
 	return Entry{
-		Item: t.item, Revision: t.revision, Asked: t.asked, State: stateOf(t.life),
+		Item: t.item, Asked: t.asked, State: stateOf(t.life),
 		Place:    max(slices.Index(on.queues[t.item.Call.Session], t), 0),
 		Question: t.question, Rung: t.rung, Settlement: t.end,
 	}

@@ -19,7 +19,7 @@ import (
 var features = convert.Question{Text: "Which?", MultiSelect: true, Options: []convert.Option{{Label: "Auth"}, {Label: "Logs"}}}
 
 func post(t testing.TB, d *desk.Desk, session, id string) *desk.Ticket {
-	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: id, Questions: []convert.Question{features}}})
+	ticket := d.Post(t.Context(), desk.Item{Name: session + "/" + id, Kind: desk.Question, Call: convert.Call{Session: session, ID: id, Questions: []convert.Question{features}}})
 	t.Cleanup(ticket.Leave)
 	return ticket
 }
@@ -29,15 +29,15 @@ func picks(labels ...string) []convert.Answer { return []convert.Answer{{Selecte
 // An answer that does not fit leaves the question open; one that does is in the
 // order of the options, and is the only one.
 func TestAnswer(t *testing.T) {
-	d, ref := new(desk.Desk), desk.Ref{Session: "s", ID: "q"}
-	require.ErrorIs(t, d.Answer(ref, picks("Auth"), "phone"), desk.ErrNotOpen)
+	d, name := new(desk.Desk), "s/q"
+	require.ErrorIs(t, d.Answer(name, picks("Auth"), "phone"), desk.ErrNotOpen)
 	ticket := post(t, d, "s", "q")
-	require.ErrorIs(t, d.Answer(ref, picks("Oracle"), "phone"), convert.ErrFailed)
-	require.ErrorIs(t, d.Answer(ref, nil, "phone"), convert.ErrFailed)
+	require.ErrorIs(t, d.Answer(name, picks("Oracle"), "phone"), convert.ErrFailed)
+	require.ErrorIs(t, d.Answer(name, nil, "phone"), convert.ErrFailed)
 	require.Len(t, d.List(), 1)
 	require.NoError(t, ticket.Context().Err())
 
-	require.NoError(t, d.Answer(ref, picks("Logs", "Auth"), "phone"))
+	require.NoError(t, d.Answer(name, picks("Logs", "Auth"), "phone"))
 	require.Empty(t, d.List())
 	require.ErrorIs(t, context.Cause(ticket.Context()), desk.ErrSettled)
 	require.Equal(t, life.Elsewhere{Outcome: "answered", By: "phone"}, context.Cause(ticket.Context()))
@@ -45,7 +45,7 @@ func TestAnswer(t *testing.T) {
 	require.False(t, first)
 	require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: picks("Auth", "Logs")}, stands)
 
-	for _, late := range []error{d.Answer(ref, picks("Logs"), "terminal"), d.Cancel(ref, "terminal")} {
+	for _, late := range []error{d.Answer(name, picks("Logs"), "terminal"), d.Cancel(name, "terminal")} {
 		require.ErrorIs(t, late, desk.ErrSettled)
 		require.ErrorContains(t, late, "settled already: answered by phone at 20")
 	}
@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 	errShort := errors.New("too short")
 	d := new(desk.Desk)
 	ticket := d.Post(t.Context(), desk.Item{
-		Kind: desk.Form, Call: question("s", "q"),
+		Name: "form", Kind: desk.Form, Call: question("s", "q"),
 		Check: func(a []convert.Answer) error {
 			if len(a[0].Text) < 3 {
 				return errShort
@@ -65,59 +65,46 @@ func TestCheck(t *testing.T) {
 		},
 	})
 	defer ticket.Leave()
-	ref := desk.Ref{Session: "s", ID: "q"}
-	require.ErrorIs(t, d.Answer(ref, []convert.Answer{{Text: "no"}}, ""), errShort)
-	require.NoError(t, d.Answer(ref, []convert.Answer{{Text: "yes"}}, ""))
+	require.ErrorIs(t, d.Answer("form", []convert.Answer{{Text: "no"}}, ""), errShort)
+	require.NoError(t, d.Answer("form", []convert.Answer{{Text: "yes"}}, ""))
 }
 
-// What is answered is what was seen: an item that took the name of another one
-// is not answered in its place.
-func TestRevision(t *testing.T) {
+// What is answered is what was seen: an item that the agent asks under the id of another
+// one, at the same time or after it, is another one.
+func TestNames(t *testing.T) {
 	d := new(desk.Desk)
-	first := post(t, d, "s", "q")
-	seen := d.List()[0]
-	ref := desk.Ref{Session: "s", ID: "q", Revision: seen.Revision}
-	first.Settle(convert.Outcome{Status: convert.Failed}, "")
-	second := post(t, d, "s", "q")
-	first.Leave()
-	require.Len(t, d.List(), 1, "the end of the first does not take the second along")
-	require.Greater(t, d.List()[0].Revision, seen.Revision)
-
-	require.ErrorIs(t, d.Answer(ref, picks("Auth"), "phone"), desk.ErrRevision)
-	require.ErrorIs(t, d.Cancel(ref, "phone"), desk.ErrRevision)
+	item := desk.Item{Call: question("s", "q")}
+	first, second := d.Post(t.Context(), item), d.Post(t.Context(), item)
+	yes := []convert.Answer{{Text: "yes"}}
+	require.ErrorIs(t, d.Answer("q", yes, "phone"), desk.ErrNotOpen, "an agent's id names nothing")
+	require.NoError(t, d.Answer(first.Item().Name, yes, "phone"))
 	require.NoError(t, second.Context().Err())
-	ref.Revision = d.List()[0].Revision
-	require.NoError(t, d.Answer(ref, picks("Auth"), "phone"))
-	ref.Revision = seen.Revision
-	require.ErrorContains(t, d.Answer(ref, picks("Auth"), "phone"), "failed at", "it is known how the one that was seen ended")
-	ref.Revision = 99
-	require.ErrorIs(t, d.Answer(ref, picks("Auth"), "phone"), desk.ErrNotOpen)
+	first.Leave()
+	third := d.Post(t.Context(), item)
+	require.Len(t, d.List(), 2)
+	require.ErrorIs(t, d.Answer(first.Item().Name, yes, "phone"), desk.ErrSettled)
+	require.NoError(t, d.Cancel(third.Item().Name, "phone"))
+	require.NoError(t, second.Context().Err())
+	item.Name = second.Item().Name
+	require.NotEqual(t, item.Name, d.Post(t.Context(), item).Item().Name, "no two that are open have one name")
+	require.NoError(t, d.Answer(item.Name, yes, "phone"))
+	require.Error(t, second.Context().Err())
 }
 
 // An item that its asker has given up does not stand in the way of one with the
-// same name, whoever comes first.
+// same id, whoever comes first.
 func TestGivenUpAndPostedAgain(t *testing.T) {
-	for cause, want := range map[error]convert.Outcome{
-		context.Canceled:         {Status: convert.Withdrawn, Reason: "The question was withdrawn"}, // nobody's choice
-		convert.ErrCancelled:     {Status: convert.Cancelled, Reason: convert.CancelMessage},
-		errors.New("taken back"): {Status: convert.Failed, Reason: "The question was given up: taken back"},
-		context.DeadlineExceeded: {Status: convert.Failed, Reason: "The question was given up: context deadline exceeded"},
-		life.ErrWithAnother:      life.WithAnother,
-	} {
-		d := new(desk.Desk)
-		ctx, cancel := context.WithCancelCause(t.Context())
-		item := desk.Item{Kind: desk.Question, Call: convert.Call{Session: "s", ID: "a", Questions: []convert.Question{features}}}
-		old := d.Post(ctx, item)
-		require.NoError(t, old.Turn())
-		cancel(cause)
-		next := post(t, d, "s", "a")
-		stands, first := old.Settle(convert.Outcome{Status: convert.Answered, Answers: picks("Auth")}, "editor")
-		require.False(t, first)
-		require.Equal(t, want, stands)
-		old.Leave()
-		require.NoError(t, next.Turn(), "the old one is off the screen")
-		require.Len(t, d.List(), 1)
-	}
+	d := new(desk.Desk)
+	ctx, cancel := context.WithCancel(t.Context())
+	old := d.Post(ctx, desk.Item{Call: question("s", "a")})
+	require.NoError(t, old.Turn())
+	cancel()
+	next := post(t, d, "s", "a")
+	require.Equal(t, "a", next.Item().Call.ID, "editors know it by that")
+	require.NotEqual(t, "a", post(t, d, "s", "a").Item().Call.ID)
+	old.Leave()
+	require.NoError(t, next.Turn(), "the old one is off the screen")
+	require.Len(t, d.List(), 2)
 }
 
 // How an item ended is told to those who come late, for a while.
@@ -128,10 +115,10 @@ func TestLate(t *testing.T) {
 		ticket.Settle(convert.Outcome{Status: convert.Declined}, "editor")
 		ticket.Leave()
 	}
-	require.ErrorIs(t, d.Cancel(desk.Ref{Session: "s", ID: "0"}, ""), desk.ErrNotOpen)
-	require.ErrorIs(t, d.Cancel(desk.Ref{Session: "s", ID: "1"}, ""), desk.ErrSettled)
-	require.ErrorIs(t, d.Cancel(desk.Ref{Session: "s", ID: "64"}, ""), desk.ErrSettled)
-	require.ErrorIs(t, d.Cancel(desk.Ref{Session: "other", ID: "64"}, ""), desk.ErrNotOpen)
+	require.ErrorIs(t, d.Cancel("s/0", ""), desk.ErrNotOpen)
+	require.ErrorIs(t, d.Cancel("s/1", ""), desk.ErrSettled)
+	require.ErrorIs(t, d.Cancel("s/64", ""), desk.ErrSettled)
+	require.ErrorIs(t, d.Cancel("other/64", ""), desk.ErrNotOpen)
 }
 
 // The list has everything that is open, with its place and how it is asked.
@@ -159,7 +146,7 @@ func TestContext(t *testing.T) {
 		d, gone := new(desk.Desk), errors.New("gone")
 		first := post(t, d, "s", "first")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		second := d.Post(ctx, desk.Item{Call: question("s", "second")})
+		second := d.Post(ctx, desk.Item{Name: "s/second", Call: question("s", "second")})
 		third := post(t, d, "s", "third")
 		turns := make(chan error, 1)
 		go func() { turns <- second.Turn() }()
@@ -167,7 +154,7 @@ func TestContext(t *testing.T) {
 		cancel(gone)
 		require.ErrorIs(t, <-turns, gone)
 		require.Len(t, d.List(), 3)
-		require.NoError(t, d.Answer(desk.Ref{Session: "s", ID: "second"}, []convert.Answer{{Text: "yes"}}, ""), "an answer that comes first stands")
+		require.NoError(t, d.Answer("s/second", []convert.Answer{{Text: "yes"}}, ""), "an answer that comes first stands")
 		stands, _ := second.Settle(convert.Outcome{Status: convert.Cancelled}, "")
 		require.Equal(t, convert.Answered, stands.Status)
 		second.Leave()
@@ -206,7 +193,7 @@ func TestCancel(t *testing.T) {
 	d := new(desk.Desk)
 	first, second, other := post(t, d, "s", "first"), post(t, d, "s", "second"), post(t, d, "other", "q")
 	require.NoError(t, first.Turn())
-	require.NoError(t, d.Cancel(desk.Ref{Session: "s", ID: "first"}, "phone"))
+	require.NoError(t, d.Cancel("s/first", "phone"))
 	require.NoError(t, other.Turn())
 	first.Leave()
 	require.NoError(t, second.Turn())
@@ -218,7 +205,7 @@ func TestAskingAfterTheEnd(t *testing.T) {
 	log := watch(d)
 	a := post(t, d, "s", "a")
 	require.NoError(t, a.Turn())
-	require.NoError(t, d.Answer(desk.Ref{Session: "s", ID: "a"}, picks("Auth"), "phone"))
+	require.NoError(t, d.Answer("s/a", picks("Auth"), "phone"))
 	a.Asking(0, "permission")
 	stands, first := a.Settle(convert.Outcome{Status: convert.Cancelled}, "editor")
 	require.False(t, first)
@@ -236,7 +223,7 @@ func TestWatch(t *testing.T) {
 		seen = append(seen, fmt.Sprint(e.Call.ID, " ", e.State, " ", e.By))
 		if e.Call.ID == "two" && e.State == desk.Queued {
 			require.Len(t, d.List(), 2)
-			require.NoError(t, d.Answer(desk.Ref{Session: "s", ID: "two"}, picks("Auth"), "robot"))
+			require.NoError(t, d.Answer("s/two", picks("Auth"), "robot"))
 			seen = append(seen, "answered")
 		}
 	})
@@ -264,13 +251,13 @@ func TestWatchTurnsAndReceipts(t *testing.T) {
 	lost := errors.New("lost")
 	stops := []func(){
 		d.WatchTurns(func(turn desk.Turn) { say(fmt.Sprint(turn.Session, " ", turn.Err)) }),
-		d.WatchReceipts(func(r desk.Ref, err error) { say(fmt.Sprint(r.Session, "/", r.ID, " ", err)) }),
+		d.WatchReceipts(func(name string, err error) { say(fmt.Sprint(name, " ", err)) }),
 	}
 	defer d.WatchTurns(func(turn desk.Turn) { other <- turn.Session })()
 	mu.Lock()
 	d.EndTurn(desk.Turn{Session: "s"})
-	d.Receipt(desk.Ref{Session: "s", ID: "one"}, nil)
-	d.Receipt(desk.Ref{Session: "s", ID: "two"}, lost)
+	d.Receipt("s/one", nil)
+	d.Receipt("s/two", lost)
 	d.EndTurn(desk.Turn{Session: "t", Err: lost})
 	mu.Unlock()
 	for _, want := range []string{"s <nil>", "s/one <nil>", "s/two lost", "t lost"} {
@@ -279,7 +266,7 @@ func TestWatchTurnsAndReceipts(t *testing.T) {
 	for _, stop := range stops {
 		stop()
 	}
-	d.Receipt(desk.Ref{Session: "s", ID: "three"}, nil)
+	d.Receipt("s/three", nil)
 	d.EndTurn(desk.Turn{Session: "u"})
 	for _, want := range []string{"s", "t", "u"} {
 		require.Equal(t, want, <-other)
@@ -338,7 +325,7 @@ func TestWatchPanics(t *testing.T) {
 	stop()
 	d.Watch(func(desk.Entry) { n++ })
 	require.Equal(t, 1, n)
-	require.NoError(t, d.Cancel(desk.Ref{Session: "s", ID: "one"}, ""))
+	require.NoError(t, d.Cancel("s/one", ""))
 	require.Equal(t, 2, n)
 }
 
@@ -346,12 +333,12 @@ func TestWatchPanics(t *testing.T) {
 // left.
 func TestStress(t *testing.T) {
 	d := new(desk.Desk)
-	last := map[uint64]desk.State{} // of the watcher, which is called one at a time
+	last := map[string]desk.State{} // of the watcher, which is called one at a time
 	d.Watch(func(e desk.Entry) {
-		if e.State < last[e.Revision] {
-			t.Errorf("%d: %s after %s", e.Revision, e.State, last[e.Revision])
+		if e.State < last[e.Name] {
+			t.Errorf("%s: %s after %s", e.Name, e.State, last[e.Name])
 		}
-		last[e.Revision] = e.State
+		last[e.Name] = e.State
 	})
 	var all sync.WaitGroup
 	for g := range 16 {
@@ -361,7 +348,7 @@ func TestStress(t *testing.T) {
 				id := fmt.Sprint(g, "-", i)
 				ctx, cancel := context.WithCancel(t.Context())
 				ticket := d.Post(ctx, desk.Item{Kind: desk.Kind(1 + i%3), Call: question(session, id)})
-				all.Go(func() { _ = d.Answer(desk.Ref{Session: session, ID: id}, []convert.Answer{{Text: "yes"}}, "") })
+				all.Go(func() { _ = d.Answer(ticket.Item().Name, []convert.Answer{{Text: "yes"}}, "") })
 				if i%5 == 0 {
 					all.Go(cancel)
 				}
@@ -377,8 +364,8 @@ func TestStress(t *testing.T) {
 	all.Wait()
 	require.Empty(t, d.List())
 	require.Len(t, last, 16*200)
-	for revision, state := range last {
-		require.Equal(t, desk.Settled, state, revision)
+	for name, state := range last {
+		require.Equal(t, desk.Settled, state, name)
 	}
 }
 
@@ -387,9 +374,9 @@ func TestStress(t *testing.T) {
 func TestSettledByNobodyWithAName(t *testing.T) {
 	d := new(desk.Desk)
 	answered, dismissed := post(t, d, "s1", "q"), post(t, d, "s2", "q")
-	require.NoError(t, d.Answer(desk.Ref{Session: "s1", ID: "q"}, picks("Auth"), ""))
+	require.NoError(t, d.Answer("s1/q", picks("Auth"), ""))
 	require.Equal(t, life.Elsewhere{Outcome: "answered"}, context.Cause(answered.Context()))
-	require.NoError(t, d.Cancel(desk.Ref{Session: "s2", ID: "q"}, ""))
+	require.NoError(t, d.Cancel("s2/q", ""))
 	require.Equal(t, life.Elsewhere{Outcome: "cancelled"}, context.Cause(dismissed.Context()))
 	withdrawn := post(t, d, "s3", "q")
 	withdrawn.Settle(life.WithAnother, "phone")

@@ -17,7 +17,7 @@ func Example() {
 	ticket := d.Post(context.Background(), desk.Item{Kind: desk.Question, Call: call})
 	defer ticket.Leave()
 
-	err := d.Answer(desk.Ref{Session: "s1", ID: "toolu_1"}, []convert.Answer{{Selected: []string{"SQLite"}}}, "phone")
+	err := d.Answer(d.List()[0].Name, []convert.Answer{{Selected: []string{"SQLite"}}}, "phone")
 	fmt.Println("the phone:", err)
 
 	late := convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"PostgreSQL"}}}}

@@ -107,9 +107,9 @@ func (h *history) ask(b *table, client, ticket int, rnd *rand.Rand) {
 func (h *history) disturb(b *table, client int, rnd *rand.Rand) {
 	switch rnd.IntN(3) {
 	case 0:
-		h.do(b, client, op{do: "answer", id: id(rnd), says: fmt.Sprint("p", rnd.IntN(100))})
+		h.do(b, client, op{do: "answer", ticket: 1 + rnd.IntN(12), says: fmt.Sprint("p", rnd.IntN(100))})
 	case 1:
-		h.do(b, client, op{do: "cancel", id: id(rnd), says: "cancelled"})
+		h.do(b, client, op{do: "cancel", ticket: 1 + rnd.IntN(12), says: "cancelled"})
 	default:
 		h.do(b, client, op{do: "list"})
 	}

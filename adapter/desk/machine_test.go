@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -25,30 +23,16 @@ type table struct {
 	tickets map[int]*desk.Ticket
 }
 
-// named has the tickets of all tables, by the names of their items.
-var named sync.Map
-
-// ticketOf waits for whoever posts an item to say which ticket it is: a list may have it before.
-func ticketOf(name string) any {
-	n, found := named.Load(name)
-	for ; !found; n, found = named.Load(name) {
-		runtime.Gosched()
-	}
-	return n
-}
-
 func question(session, id string) convert.Call {
 	return convert.Call{Session: session, ID: id, Questions: []convert.Question{{Text: "Which?"}}}
 }
 
 // do does an op and says what came of it, in the model's words.
 func (b *table) do(o op) string {
-	ref := desk.Ref{Session: b.session, ID: o.id}
+	name := fmt.Sprint(b.session, o.ticket)
 	switch o.do {
 	case "post":
-		t := b.Post(context.Background(), desk.Item{Kind: o.kind, Call: question(b.session, o.id)})
-		named.Store(t.Item().Name, o.ticket)
-		b.tickets[o.ticket] = t
+		b.tickets[o.ticket] = b.Post(context.Background(), desk.Item{Name: name, Kind: o.kind, Call: question(b.session, o.id)})
 		return "ok"
 	case "turn":
 		switch err := b.tickets[o.ticket].Turn(); {
@@ -69,14 +53,14 @@ func (b *table) do(o op) string {
 		b.tickets[o.ticket].Leave()
 		return ""
 	case "answer":
-		return result(b.Answer(ref, outcome(o.says).Answers, "phone"))
+		return result(b.Answer(name, outcome(o.says).Answers, "phone"))
 	case "cancel":
-		return result(b.Cancel(ref, "phone"))
+		return result(b.Cancel(name, "phone"))
 	case "list":
 		var ids []string
 		for _, e := range b.List() {
 			if e.Call.ID == e.Name {
-				e.Call.ID = fmt.Sprint("named ", ticketOf(e.Name))
+				e.Call.ID = "named " + strings.TrimPrefix(e.Name, b.session)
 			}
 			if e.Call.Session == b.session {
 				ids = append(ids, fmt.Sprint(e.Call.ID, " ", e.Place))
@@ -183,7 +167,7 @@ func (m *machine) step(o op) {
 	case "post":
 		m.serial++
 		o.ticket = m.serial
-	case "turn", "settle", "leave":
+	case "turn", "settle", "leave", "answer", "cancel":
 		if len(m.posted) == 0 {
 			return
 		}
@@ -257,17 +241,17 @@ func watch(d *desk.Desk) *watchLog {
 // check checks that every item was first seen queued and last seen settled, and
 // settled once.
 func (l *watchLog) check(wrong *problems) {
-	last := map[uint64]desk.State{}
+	last := map[string]desk.State{}
 	for _, e := range l.entries {
-		before, seen := last[e.Revision]
+		before, seen := last[e.Name]
 		if !seen && e.State != desk.Queued || before == desk.Settled {
-			wrong.addf("%s %d: %s after %s", e.Call.ID, e.Revision, e.State, before)
+			wrong.addf("%s: %s after %s", e.Name, e.State, before)
 		}
-		last[e.Revision] = e.State
+		last[e.Name] = e.State
 	}
-	for revision, state := range last {
+	for name, state := range last {
 		if state != desk.Settled {
-			wrong.addf("revision %d: last seen %s", revision, state)
+			wrong.addf("%s: last seen %s", name, state)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 // op is something that is done to one session of a desk.
 type op struct {
 	do     string // post, turn, settle, leave, answer, cancel, list
-	ticket int    // whose, for those of an asker
-	id     string // of the item, for the others and post
+	ticket int    // whose: its number is in the item's name
+	id     string // that the agent gives it, for post
 	kind   desk.Kind
 	says   string // the outcome: words of an answer, "cancelled" or "failed"
 }
@@ -34,14 +34,13 @@ type modelItem struct {
 // model is what one session of a desk is to the outside.
 type model struct {
 	queue []modelItem
-	ended map[int]string    // by ticket: the outcome that stands
-	last  map[string]string // by id
+	ended map[int]string // by ticket: the outcome that stands
 }
 
-func newModel() model { return model{ended: map[int]string{}, last: map[string]string{}} }
+func newModel() model { return model{ended: map[int]string{}} }
 
 func (m model) clone() model {
-	m.queue, m.ended, m.last = slices.Clone(m.queue), maps.Clone(m.ended), maps.Clone(m.last)
+	m.queue, m.ended = slices.Clone(m.queue), maps.Clone(m.ended)
 	return m
 }
 
@@ -51,7 +50,7 @@ func (m model) step(o op) (string, model) {
 	switch o.do {
 	case "post":
 		id := o.id
-		if m.open(id) >= 0 { // it is known by its name alone
+		if m.open(id) >= 0 { // it is another one
 			id = fmt.Sprint("named ", o.ticket)
 		}
 		m.queue = append(m.queue, modelItem{ticket: o.ticket, id: id, kind: o.kind})
@@ -90,13 +89,13 @@ func (m *model) leave(ticket int) {
 }
 
 func (m *model) answer(o op) string {
-	at := m.open(o.id)
+	at := m.place(o.ticket)
 	switch {
+	case m.ended[o.ticket] != "":
+		return "settled " + m.ended[o.ticket]
 	case at >= 0:
 		m.settle(at, o.says)
 		return "ok"
-	case m.last[o.id] != "":
-		return "settled " + m.last[o.id]
 	}
 	return "not open"
 }
@@ -129,7 +128,7 @@ func (m *model) end(at int, says string) {
 	if m.ended[item.ticket] != "" {
 		return
 	}
-	m.ended[item.ticket], m.last[item.id] = says, says
+	m.ended[item.ticket] = says
 }
 
 // outcome and words translate between a desk's outcomes and the model's.

@@ -10,13 +10,13 @@ import (
 
 // Ticket is the asker's hold on an item.
 type Ticket struct {
-	desk     *Desk
-	item     Item
-	revision uint64
-	asked    time.Time
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	first    chan struct{} // closed when the item is the first of its session
+	desk   *Desk
+	item   Item
+	serial uint64 // later ones have higher ones
+	asked  time.Time
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	first  chan struct{} // closed when the item is the first of its session
 
 	// Of the desk's table.
 	life     life.State
@@ -58,8 +58,10 @@ func (t *Ticket) Context() context.Context { return t.ctx }
 // Item returns what was posted.
 func (t *Ticket) Item() Item { return t.item }
 
-// Ref names the item, and no other.
-func (t *Ticket) Ref() Ref { return Ref{t.item.Call.Session, t.item.Call.ID, t.revision} }
+// waits reports whether the agent has asked the item under an id and still waits for it.
+func (t *Ticket) waits(id string) bool {
+	return t.item.Call.ID == id && t.life.Open() && t.ctx.Err() == nil
+}
 
 // Asking tells watchers which question is in front of the user, and how.
 func (t *Ticket) Asking(question int, rung string) {
@@ -106,5 +108,3 @@ func (t *Ticket) Leave() {
 		on.leave(t)
 	})
 }
-
-func (t *Ticket) key() key { return key{t.item.Call.Session, t.item.Call.ID} }

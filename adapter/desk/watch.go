@@ -41,15 +41,14 @@ func (d *Desk) WatchTurns(f func(Turn)) (stop func()) {
 
 // Receipt tells those who watch what became of what an item was settled with: nil says
 // that the agent has it, its result went back, and an error why it never will. It may be
-// called with a lock held, as EndTurn. Ref need not have a revision where no two items
-// have a name.
-func (d *Desk) Receipt(ref Ref, err error) {
-	d.tell(func(w *watcher) { w.received(ref, err) }, ofReceipts)
+// called with a lock held, as EndTurn.
+func (d *Desk) Receipt(name string, err error) {
+	d.tell(func(w *watcher) { w.received(name, err) }, ofReceipts)
 }
 
 // WatchReceipts calls f for every receipt, as Watch does for changes: behind the one
 // that settled its item.
-func (d *Desk) WatchReceipts(f func(Ref, error)) (stop func()) {
+func (d *Desk) WatchReceipts(f func(name string, err error)) (stop func()) {
 	return d.watch(&watcher{received: f}, ofReceipts)
 }
 
@@ -104,7 +103,7 @@ type news struct {
 type watcher struct {
 	f        func(Entry)
 	turned   func(Turn)
-	received func(Ref, error)
+	received func(string, error)
 	stopped  atomic.Bool
 }
 
@@ -153,25 +152,21 @@ type recent struct {
 }
 
 type ended struct {
-	ref Ref
+	name string
 	Settlement
 }
 
 func (r *recent) add(t *Ticket) {
-	r.list[r.next%len(r.list)] = &ended{Ref{t.item.Call.Session, t.item.Call.ID, t.revision}, t.end}
+	r.list[r.next%len(r.list)] = &ended{t.item.Name, t.end}
 	r.next++
 }
 
-// find says why there is no such item, going by the last one that had its name.
-func (r *recent) find(ref Ref) error {
-	for i := 1; i <= len(r.list); i++ {
-		e := r.list[(r.next+len(r.list)-i)%len(r.list)]
-		if e == nil {
-			break
-		}
-		if e.ref.Session == ref.Session && e.ref.ID == ref.ID && (ref.Revision == 0 || ref.Revision == e.ref.Revision) {
+// find says why there is no such item.
+func (r *recent) find(name string) error {
+	for _, e := range r.list {
+		if e != nil && e.name == name {
 			return &SettledError{e.Settlement}
 		}
 	}
-	return fmt.Errorf("%w: session %q, call %q", ErrNotOpen, ref.Session, ref.ID)
+	return fmt.Errorf("%w: %q", ErrNotOpen, name)
 }

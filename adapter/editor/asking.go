@@ -28,7 +28,7 @@ type asking struct {
 	*session.Asker
 	front *front
 	s     *Session // nil for what is asked of no session
-	ref   desk.Ref // at the desk, once it is settled
+	name  string   // at the desk
 	again bool     // that of [desk.Item]
 	// call is the id of a call that is shown under another one.
 	call, shownAs string
@@ -41,7 +41,7 @@ type answer func() (reply func())
 // ask takes a request of the agent. It takes its place behind earlier ones, and
 // is asked in a goroutine of its own, so that the agent is read on meanwhile.
 // Fault tells the agent of a panic.
-func (s *Session) ask(id string, kind session.Kind, apart bool, within string, post func(*asking) answer, fault func()) {
+func (s *Session) ask(id string, kind session.Kind, apart bool, within string, post func(*asking) answer, fault func()) *asking {
 	a := &asking{front: s.front, s: s}
 	var wait answer
 	s.happens(func() session.Event {
@@ -51,6 +51,7 @@ func (s *Session) ask(id string, kind session.Kind, apart bool, within string, p
 		return session.RequestCame{Key: a.Key, Kind: kind, Apart: apart}
 	})
 	go a.run(id, wait, fault)
+	return a
 }
 
 func (a *asking) run(id string, wait answer, fault func()) {
@@ -86,17 +87,18 @@ func (a *asking) guarded(wait answer, fault func()) (reply func()) {
 
 // receipt says what became of what was said to the request, see [desk.Desk.Receipt].
 func (a *asking) receipt(err error) {
-	if a.ref.Revision != 0 { // it was at the desk
-		a.front.opts.Desk.Receipt(a.ref, err)
+	if a.name != "" {
+		a.front.opts.Desk.Receipt(a.name, err)
 	}
 }
 
 // AskQuestion asks a question call. The id is that of the agent's request, for
 // [Session.Withdraw]; apart says that a sub-agent asks, which may work on after
 // the turn. Reply tells the agent, once, unless it withdraws the request, and returns
-// whether the agent has it; it must not end the turn, which waits for it.
-func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) {
-	s.askQuestion(id, "", apart, c, reply)
+// whether the agent has it; it must not end the turn, which waits for it. Where the agent
+// has it later, whoever asks says so by used.
+func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) (used func()) {
+	return s.askQuestion(id, "", apart, c, reply)
 }
 
 const ourClient = "acp-bridge-chat"
@@ -104,13 +106,13 @@ const ourClient = "acp-bridge-chat"
 // AskAgain is AskQuestion for a call with which the session's history ends: what was said to
 // it since its process ended counts. The editor may show it as it was left, so it is shown
 // under another id. Our own client is not one of those, and has the call at its hub by its id.
-func (s *Session) AskAgain(id, shownAs string, c convert.Call, reply func(convert.Outcome) (sent bool)) {
-	s.askQuestion(id, shownAs, false, c, reply)
+func (s *Session) AskAgain(id, shownAs string, c convert.Call, reply func(convert.Outcome) (sent bool)) (used func()) {
+	return s.askQuestion(id, shownAs, false, c, reply)
 }
 
-func (s *Session) askQuestion(id, shownAs string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) {
+func (s *Session) askQuestion(id, shownAs string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) (used func()) {
 	c.Session = s.id
-	s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asking) answer {
+	a := s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asking) answer {
 		a.again, a.call = shownAs != "", c.ID
 		if m := s.front.client.Load(); m == nil || m.ClientInfo == nil || m.ClientInfo.Name != ourClient {
 			a.shownAs = shownAs
@@ -128,6 +130,7 @@ func (s *Session) askQuestion(id, shownAs string, apart bool, c convert.Call, re
 			}
 		}
 	}, func() { reply(faulty) })
+	return func() { a.receipt(nil) }
 }
 
 var faulty = convert.Outcome{Status: convert.Failed, Reason: "The user could not be asked: there is a fault in acp-bridge"}
@@ -178,12 +181,6 @@ func (s *Session) Errand(id string, do func(context.Context) (reply func()), fau
 	s.ask(id, session.Errand, false, "", func(a *asking) answer {
 		return func() func() { return do(a.Ctx) }
 	}, fault)
-}
-
-// Used says that the agent has what the user said to a call, where that was not sent in
-// reply to it. See [desk.Desk.Receipt].
-func (s *Session) Used(call string) {
-	s.front.opts.Desk.Receipt(desk.Ref{Session: s.id, ID: call}, nil)
 }
 
 // Withdraw takes back a request because the agent no longer waits for it.
@@ -259,8 +256,11 @@ func (a *asking) watch(ctx context.Context, ended <-chan struct{}) (stop func())
 	return stop
 }
 
-// AsksAgain is for package adapter.
-func (a *asking) AsksAgain() bool { return a.again }
+// Posts is for package adapter.
+func (a *asking) Posts(it *desk.Item) {
+	a.name = life.Mint()
+	it.Name, it.Again = a.name, a.again
+}
 
 // asker asks the editor's user for this request.
 func (a *asking) asker() *adapter.Adapter { return a.front.ask.Load().With(a) }
@@ -278,8 +278,7 @@ var _ interface {
 
 // Settled implements [adapter.Settler]: the session knows of a no before anything
 // else is shown.
-func (a *asking) Settled(ref desk.Ref, o convert.Outcome) {
-	a.ref = ref
+func (a *asking) Settled(o convert.Outcome) {
 	a.s.apply(session.RequestSettled{Key: a.Key, Dismissed: o.Status == convert.Cancelled})
 }
 

@@ -72,7 +72,7 @@ func TestReceiptAtTheMomentOfACancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, o := scene(t)
 		var receipts []error
-		s.desk.WatchReceipts(func(_ desk.Ref, err error) { receipts = append(receipts, err) })
+		s.desk.WatchReceipts(func(_ string, err error) { receipts = append(receipts, err) })
 		var allowed atomic.Bool
 		o.agent.out.AskPermission("p", false, convert.SubAgent{}, mayRun("t1"), func(r acp.RequestPermissionResponse, err error) bool {
 			allowed.Store(err == nil && r.Outcome.Selected != nil)
@@ -84,7 +84,7 @@ func TestReceiptAtTheMomentOfACancel(t *testing.T) {
 			s.toFront.carry()
 		})
 		go func() {
-			_ = s.desk.Answer(desk.Ref{Session: o.id, ID: "t1"}, []convert.Answer{{Selected: []string{"Allow"}}}, "phone")
+			_ = s.desk.Answer(s.desk.List()[0].Name, []convert.Answer{{Selected: []string{"Allow"}}}, "phone")
 		}()
 		s.pass(2 * time.Second)
 		s.carryAll()
@@ -105,16 +105,14 @@ func TestReceiptAtTheMomentOfACancel(t *testing.T) {
 func TestReceiptsOfOneToolCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, o := scene(t)
-		var receipts []desk.Ref
-		s.desk.WatchReceipts(func(r desk.Ref, err error) { require.NoError(t, err); receipts = append(receipts, r) })
+		var receipts, want []string
+		s.desk.WatchReceipts(func(name string, err error) { require.NoError(t, err); receipts = append(receipts, name) })
 		for _, id := range []string{"p1", "p2"} {
 			o.agent.out.AskPermission(id, false, convert.SubAgent{}, mayRun("t1"), func(acp.RequestPermissionResponse, error) bool { return true })
 			s.carryAll()
 		}
-		var want []desk.Ref
 		for range 2 {
-			open := s.desk.List()[0]
-			want = append(want, desk.Ref{Session: o.id, ID: open.Call.ID, Revision: open.Revision})
+			want = append(want, s.desk.List()[0].Name)
 			require.NoError(t, s.desk.Answer(want[len(want)-1], []convert.Answer{{Selected: []string{"Allow"}}}, "phone"))
 			s.carryAll()
 		}

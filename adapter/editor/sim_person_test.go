@@ -467,7 +467,7 @@ func (o *simSession) phoneAnswers(e desk.Entry) {
 		answers[i].Selected = []string{label}
 	}
 	o.sim.note("%s: phone answers %s with %v", o.id, e.Call.ID, answers)
-	if err := o.sim.desk.Answer(desk.Ref{Session: o.id, ID: e.Call.ID, Revision: e.Revision}, answers, "phone"); err != nil {
+	if err := o.sim.desk.Answer(e.Name, answers, "phone"); err != nil {
 		o.sim.wrong("the phone's answer was not taken: %v", err)
 	}
 }
@@ -475,7 +475,7 @@ func (o *simSession) phoneAnswers(e desk.Entry) {
 func (o *simSession) phoneCancels(e desk.Entry) {
 	o.sim.note("%s: phone cancels %s", o.id, e.Call.ID)
 	o.excuse()
-	if err := o.sim.desk.Cancel(desk.Ref{Session: o.id, ID: e.Call.ID, Revision: e.Revision}, "phone"); err != nil {
+	if err := o.sim.desk.Cancel(e.Name, "phone"); err != nil {
 		o.sim.wrong("the phone's cancel was not taken: %v", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/life"
@@ -32,8 +31,7 @@ type asking struct {
 	again bool   // it was shown in a view that is gone
 	// announced is the tool call that was shown for it.
 	announced []byte
-	// ref is what it was at the desk, once it is settled.
-	ref desk.Ref
+	name      string // at the desk
 }
 
 // maxOpen is how many questions may be open at a time; further ones are refused.
@@ -53,7 +51,7 @@ func (p *proxy) enter(id, name string, apart bool, ask poster) (*asking, error) 
 		return nil, errStopped
 	}
 	in := p.session(p.typedIn(name))
-	q := &asking{Asker: in.state.NewAsker(p.ctx, name), p: p, id: id, in: in, hide: func() {}}
+	q := &asking{Asker: in.state.NewAsker(p.ctx, name), p: p, id: id, in: in, hide: func() {}, name: life.Mint()}
 	q.asker = p.asker.With(q)
 	q.Again = func() { q.again = true; q.hide() }
 	if ask != nil {
@@ -91,16 +89,16 @@ func (q *asking) leave(line []byte) {
 	})
 	switch {
 	case tells:
-		p.used(q.ref)
+		p.used(q.name)
 	case line != nil && p.opts.Desk != nil:
-		p.opts.Desk.Receipt(q.ref, gone)
+		p.opts.Desk.Receipt(q.name, gone)
 	}
 }
 
 // used says that the agent has the answer to what was asked, once it is written.
-func (p *proxy) used(ref desk.Ref) {
+func (p *proxy) used(name string) {
 	if p.agent.settle(); p.opts.Desk != nil && p.agent.err.Load() == nil {
-		p.opts.Desk.Receipt(ref, nil)
+		p.opts.Desk.Receipt(name, nil)
 	}
 }
 

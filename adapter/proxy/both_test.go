@@ -125,7 +125,7 @@ var both = []struct {
 	}},
 	{"answered elsewhere: the user is told, and the next prompt is the agent's", conversation, func(d *driven) {
 		d.parks("a")
-		require.NoError(d, d.desk.Answer(desk.Ref{Session: "s1", ID: "a"}, []convert.Answer{{Selected: []string{"Yes"}}}, "phone"))
+		require.NoError(d, d.desk.Answer(d.desk.List()[0].Name, []convert.Answer{{Selected: []string{"Yes"}}}, "phone"))
 		d.saidOf("answered elsewhere")
 		require.Equal(d, "Yes", d.agent.gets("a"))
 		d.agent.ends(nil)
@@ -202,8 +202,7 @@ var both = []struct {
 		d.agent.works()
 		d.agent.asks("a")
 		d.editor.until("session/request_permission")
-		open := d.desk.List()[0]
-		require.NoError(d, d.desk.Answer(desk.Ref{Session: "s1", ID: open.Call.ID}, pick("Yes"), "Ann"))
+		require.NoError(d, d.desk.Answer(d.desk.List()[0].Name, pick("Yes"), "Ann"))
 		require.JSONEq(d, `{"outcome":"answered","by":"Ann"}`, d.editor.until("$/cancel_request").Get("params._meta.acp-bridge.settled").Raw)
 		require.Equal(d, "Yes", d.agent.gets("a"))
 		d.agent.ends(nil)
@@ -475,7 +474,7 @@ func TestSettledBeforeTheNextQuestion(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, q.park(q.Ctx, "c1", "Which?"))
 	require.True(t, q.in.state.Parked())
-	q.Settled(desk.Ref{}, convert.Outcome{Status: convert.Answered})
+	q.Settled(convert.Outcome{Status: convert.Answered})
 	require.False(t, q.in.state.Parked())
 	q.leave(nil)
 }
@@ -500,17 +499,17 @@ func TestUsedOnceItIsWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := new(desk.Desk)
 			told := make(chan receipt, 10)
-			defer d.WatchReceipts(func(r desk.Ref, err error) { told <- receipt{r.ID, err} })()
+			defer d.WatchReceipts(func(name string, err error) { told <- receipt{name, err} })()
 			p := newProxy(t.Context(), io.Discard, c.agent, Options{Desk: d})
 			p.asker = adapter.New(&asking{p: p}, nil)
 			q, err := p.enter("1", "s1", false, nil)
 			require.NoError(t, err)
-			q.ref = desk.Ref{Session: "s1", ID: "a", Revision: 1}
+			q.name = "a"
 			if c.why != nil {
 				q.Cancel(c.why)
 			}
 			q.leave([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
-			d.Receipt(desk.Ref{ID: last.id}, nil)
+			d.Receipt(last.id, nil)
 			require.Equal(t, c.told, <-told)
 		})
 	}
@@ -520,10 +519,10 @@ func TestUsedOnceItIsWritten(t *testing.T) {
 func TestToolCallUsed(t *testing.T) {
 	d := new(desk.Desk)
 	told := make(chan string, 10)
-	defer d.WatchReceipts(func(r desk.Ref, _ error) { told <- r.ID })()
-	c := &toolCall{tool: &tool{p: newProxy(t.Context(), io.Discard, io.Discard, Options{Desk: d})}, ref: desk.Ref{ID: "a"}}
+	defer d.WatchReceipts(func(name string, _ error) { told <- name })()
+	c := &toolCall{tool: &tool{p: newProxy(t.Context(), io.Discard, io.Discard, Options{Desk: d})}, name: "a"}
 	require.Error(t, c.Deliver(func() error { return io.ErrClosedPipe }))
-	c.ref.ID = "b"
+	c.name = "b"
 	require.NoError(t, c.Deliver(func() error { return nil }))
 	require.Equal(t, "b", <-told)
 }

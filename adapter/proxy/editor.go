@@ -126,10 +126,12 @@ func (p *proxy) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
 
 // Settled implements [adapter.Settler]: the session knows before the next question
 // has its turn. A no is for the agent to hear, and ends no turn here.
-func (q *asking) Settled(ref desk.Ref, _ convert.Outcome) {
-	q.ref = ref
+func (q *asking) Settled(convert.Outcome) {
 	q.p.happens(q.in, machine.RequestSettled{Key: q.Key})
 }
+
+// Posts is for package adapter.
+func (q *asking) Posts(it *desk.Item) { it.Name = q.name }
 
 // call asks the editor, if the question may still be shown. It is asked again where
 // the session is opened anew: what comes of the first time then answers nothing.

@@ -131,10 +131,10 @@ func (w *permit) wait() {
 		w.takeBack()
 	}
 	if told {
-		p.used(w.ticket.Ref())
+		p.used(w.ticket.Item().Name)
 	}
 	if lost {
-		p.opts.Desk.Receipt(w.ticket.Ref(), errNotWanted)
+		p.opts.Desk.Receipt(w.ticket.Item().Name, errNotWanted)
 	}
 }
 
@@ -209,7 +209,7 @@ func (w *permit) tell(o convert.Outcome, result []byte) {
 					lost()
 				}
 			})
-			p.used(w.ticket.Ref())
+			p.used(w.ticket.Item().Name)
 		}()
 		return
 	}

@@ -55,10 +55,6 @@ func (p *permitted) asks(request string) desk.Entry {
 	return p.until(desk.Asking)
 }
 
-func refOf(e desk.Entry) desk.Ref {
-	return desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}
-}
-
 func pick(label string) []convert.Answer { return []convert.Answer{{Selected: []string{label}}} }
 
 // mark is behind all that its sender said before.
@@ -72,7 +68,7 @@ func TestPermitSameMoment(t *testing.T) {
 	for range 50 {
 		e := p.asks(mayRun)
 		done := make(chan error, 1)
-		go func() { done <- p.desk.Answer(refOf(e), pick("Reject"), "phone") }()
+		go func() { done <- p.desk.Answer(e.Name, pick("Reject"), "phone") }()
 		p.editor.send(editorAllows)
 		got := p.agent.next()
 		won := <-done == nil
@@ -100,7 +96,7 @@ func TestPermitAnsweredBeforeCancel(t *testing.T) {
 		}
 	})
 	defer stop()
-	go func() { _ = p.desk.Answer(refOf(e), pick("Always"), "phone") }()
+	go func() { _ = p.desk.Answer(e.Name, pick("Always"), "phone") }()
 	require.Equal(t, "always", p.agent.next().Get("result.outcome.optionId").Str)
 	require.Equal(t, "session/cancel", p.agent.next().Get("method").Str)
 	close(stuck)
@@ -136,10 +132,10 @@ func TestManyPermissionsAreOpen(t *testing.T) {
 func TestPermitThatTheAgentTookBack(t *testing.T) {
 	d := new(desk.Desk)
 	receipts := make(chan error, 1)
-	defer d.WatchReceipts(func(_ desk.Ref, err error) { receipts <- err })()
+	defer d.WatchReceipts(func(_ string, err error) { receipts <- err })()
 	p := newProxy(t.Context(), io.Discard, io.Discard, Options{Desk: d})
 	params := gjson.Get(mayRun, "params")
 	p.step(func() { p.permits([]byte("7"), params, p.session("s1").shapes.Ask(params)) }) // it waits for no reply
-	require.NoError(t, d.Answer(refOf(d.List()[0]), pick("Allow"), "phone"))
+	require.NoError(t, d.Answer(d.List()[0].Name, pick("Allow"), "phone"))
 	require.ErrorIs(t, <-receipts, errNotWanted)
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -65,7 +66,7 @@ func TestScripts(t *testing.T) {
 				t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+script.Name+name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						maps.Copy(vars, literals)
-						s := &played{T: t, vars: vars, requests: map[string]gjson.Result{}, asked: map[string]desk.Ref{}}
+						s := &played{T: t, vars: vars, requests: map[string]gjson.Result{}, asked: map[string]string{}}
 						s.entries, s.receipts = make(chan desk.Entry, 1000), make(chan string, 100)
 						for _, line := range lines {
 							s.line = line
@@ -140,7 +141,8 @@ type played struct {
 	requests map[string]gjson.Result
 	desk     *desk.Desk
 	entries  chan desk.Entry
-	asked    map[string]desk.Ref
+	asked    map[string]string // names at the desk, by a script's
+	ids      sync.Map          // of the agent, by those
 	receipts chan string
 	never    [][2]string
 }
@@ -223,7 +225,7 @@ func (s *played) play(a []string) {
 		for ; e.State != state; e = <-s.entries {
 		}
 		if a = a[1:]; len(a) > 1 && a[0] == "as" {
-			s.asked[a[1]], a = refOf(e), a[2:]
+			s.asked[a[1]], a = e.Name, a[2:]
 		}
 		text, err := json.Marshal(map[string]any{"permission": e.Kind == desk.Permission,
 			"text": e.Call.Questions[0].Text, "options": e.Call.Questions[0].Options, "input": e.Call.Input,
@@ -270,12 +272,14 @@ func (s *played) start(a []string) {
 		case "desk":
 			s.desk, o.Desk = new(desk.Desk), nil
 			o.Desk = s.desk
-			s.Cleanup(s.desk.Watch(func(e desk.Entry) { s.entries <- e }))
-			s.Cleanup(s.desk.WatchReceipts(func(r desk.Ref, err error) {
+			s.Cleanup(s.desk.Watch(func(e desk.Entry) { s.ids.Store(e.Name, e.Call.ID); s.entries <- e }))
+			s.Cleanup(s.desk.WatchReceipts(func(name string, err error) {
+				id, _ := s.ids.Load(name)
+				text := fmt.Sprint(id)
 				if err != nil {
-					r.ID += fmt.Sprintf(": %v (gone: %v)", err, errors.Is(err, life.ErrGone))
+					text += fmt.Sprintf(": %v (gone: %v)", err, errors.Is(err, life.ErrGone))
 				}
-				s.receipts <- r.ID
+				s.receipts <- text
 			}))
 		case "guard":
 			begin = startGuarding

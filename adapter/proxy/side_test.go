@@ -144,8 +144,8 @@ func TestAsideRejectsWithWords(t *testing.T) {
 		d, a := new(desk.Desk), &aside{told: make(chan string, 10), broken: broken}
 		entries := make(chan desk.Entry, 100)
 		defer d.Watch(func(e desk.Entry) { entries <- e })()
-		used := make(chan desk.Ref, 10)
-		defer d.WatchReceipts(func(r desk.Ref, _ error) { used <- r })()
+		used := make(chan string, 10)
+		defer d.WatchReceipts(func(name string, _ error) { used <- name })()
 		server := httptest.NewServer(a)
 		defer server.Close()
 		p := startAside(t, Options{Agent: profileNamed("opencode"), Desk: d}, newSide(server.URL, "opencode", "secret"))
@@ -159,9 +159,9 @@ func TestAsideRejectsWithWords(t *testing.T) {
 			e = <-entries
 		}
 		require.False(t, e.About.NoReason)
-		require.NoError(t, d.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, []convert.Answer{{Selected: []string{"Reject"}, Note: "not now"}}, "phone"))
+		require.NoError(t, d.Answer(e.Name, []convert.Answer{{Selected: []string{"Reject"}, Note: "not now"}}, "phone"))
 		require.Equal(t, "reject", p.agent.next().Get("result.outcome.optionId").Str)
-		require.Equal(t, desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, <-used)
+		require.Equal(t, e.Name, <-used)
 		if broken {
 			require.Contains(t, p.editor.said(), "did not reach it: not now")
 		} else {

@@ -15,7 +15,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -273,14 +272,14 @@ type toolCall struct {
 	*tool
 	ctx  context.Context
 	call convert.Call
-	ref  desk.Ref // at the desk, after Wait
+	name string // at the desk, after Wait
 }
 
 // Deliver implements [adapter.Asking].
 func (t *toolCall) Deliver(use func() error) error {
 	err := use()
 	if err == nil && t.p.opts.Desk != nil {
-		t.p.opts.Desk.Receipt(t.ref, nil)
+		t.p.opts.Desk.Receipt(t.name, nil)
 	}
 	return err
 }
@@ -303,7 +302,7 @@ func (t *toolCall) Wait() (convert.Outcome, error) {
 	o, err := q.asker.Ask(q.Ctx, c)
 	stopped := errors.Is(context.Cause(q.Ctx), machine.ErrTurnCancelled)
 	q.leave(nil)
-	t.ref = q.ref
+	t.name = q.name
 	if stopped {
 		// The agent takes its call back, or ends its turn: with a result that came
 		// before that it would go on. Some do neither.

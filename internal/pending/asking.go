@@ -292,8 +292,7 @@ func (a *Asking) Deliver(use func() error) error {
 // call. Of another it says nothing: that may wait for somebody who fetches it.
 func (a *Asking) used(err error) error {
 	if err == nil && a.settled && a.By == hubName && a.chain.link != nil {
-		c := a.callAtHub()
-		a.chain.link.Received(desk.Ref{Session: c.Session, ID: c.ID}, nil)
+		a.chain.link.Received(a.id, nil)
 	}
 	return err
 }

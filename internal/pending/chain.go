@@ -59,7 +59,7 @@ type Chain struct {
 
 	mu    sync.Mutex              // only step takes it
 	tail  chan struct{}           // closed when the last in line has left the terminal
-	heard map[string]chan<- error // by the id at the hub
+	heard map[string]chan<- error // by the name at the desk
 }
 
 var _ adapter.Poster = (*Chain)(nil)
@@ -224,9 +224,9 @@ func (ch *Chain) expect(id string, heard chan<- error) {
 // hear is told by the link whether the hub has a question.
 func (ch *Chain) hear(e desk.Entry, err error) {
 	ch.step(func() {
-		if heard := ch.heard[e.Call.ID]; heard != nil {
+		if heard := ch.heard[e.Name]; heard != nil {
 			heard <- err // has room for one
-			delete(ch.heard, e.Call.ID)
+			delete(ch.heard, e.Name)
 		}
 	})
 }

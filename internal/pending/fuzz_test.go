@@ -78,7 +78,7 @@ func TestTheHubsWordIsHeardOnce(t *testing.T) {
 	heard := make(chan error, 1)
 	ch.expect("q", heard)
 	for range 3 {
-		ch.hear(desk.Entry{Item: desk.Item{Call: convert.Call{ID: "q"}}}, nil)
+		ch.hear(desk.Entry{Item: desk.Item{Name: "q"}}, nil)
 	}
 	<-heard
 }

@@ -38,8 +38,8 @@ func (a asker) Post(ctx context.Context, c convert.Call) adapter.Asking {
 	}
 	c.ID = "ask_" + strconv.FormatInt(a.backend.serial.Add(1), 10) // requests may repeat theirs
 	settled := make(chan convert.Outcome, 1)
-	s.AskQuestion(c.ID, apart, c, func(o convert.Outcome) bool { settled <- o; return false })
-	return waiting{func() { s.Used(c.ID) }, func() (convert.Outcome, error) {
+	used := s.AskQuestion(c.ID, apart, c, func(o convert.Outcome) bool { settled <- o; return false })
+	return waiting{used, func() (convert.Outcome, error) {
 		select {
 		case o := <-settled:
 			return o, o.Err()

@@ -150,7 +150,6 @@ func (c *conversation) Prompt(id string, content any) error {
 // Ask asks and waits for the outcome.
 func Ask(out *editor.Session, call convert.Call) convert.Outcome {
 	outcome := make(chan convert.Outcome, 1)
-	out.AskQuestion(call.ID, false, call, func(o convert.Outcome) bool { outcome <- o; return false })
-	defer out.Used(call.ID)
+	defer out.AskQuestion(call.ID, false, call, func(o convert.Outcome) bool { outcome <- o; return false })()
 	return <-outcome
 }

@@ -115,7 +115,8 @@ func ReadHook(name string, event []byte) (Hook, error) {
 	default:
 		err = ErrNothing
 	}
-	a.Item.Call.Name, a.Item.Call.Session, a.Item.Call.ID = tool, e.Get(g.session).Str, life.Mint()
+	a.Item.Name, a.Item.Call.Name, a.Item.Call.Session = life.Mint(), tool, e.Get(g.session).Str
+	a.Item.Call.ID = a.Item.Name // hooks are told of no other
 	if err == nil {
 		a.record = begin(g.record.file(a.Item.Call.Session), g.fate(tool, input))
 	}
@@ -286,7 +287,7 @@ func (a Hook) give(ctx context.Context, w *Watch, o convert.Outcome, out io.Writ
 	case a.record.look(nil) == stopped:
 		return errStopped
 	}
-	w.Unsure(a.Item.Call.Session, a.Item.Call.ID, unknown) // whatever happens from here on
+	w.Unsure(a.Item.Name, unknown) // whatever happens from here on
 	if _, err := out.Write(append(s.prints, '\n')); err != nil {
 		return err
 	}

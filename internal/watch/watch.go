@@ -101,10 +101,9 @@ type Unsure = hublink.Unsure
 // was the first to do so.
 const ErrUnsure = Unsure("the agent does not say whose answer it took")
 
-// Unsure tells the hub why it is not known yet whether the agent takes an answer.
-func (w *Watch) Unsure(session, id string, why Unsure) {
-	w.link.Received(desk.Ref{Session: session, ID: id}, why)
-}
+// Unsure tells the hub why it is not known yet whether the agent takes the answer to an
+// item of that name.
+func (w *Watch) Unsure(name string, why Unsure) { w.link.Received(name, why) }
 
 // Watch is what agents ask in their terminals. Its methods may be called from any
 // goroutine.
@@ -117,11 +116,12 @@ type Watch struct {
 	answers sync.WaitGroup
 
 	shared Shared // has what follows
-	open   map[name]*dialog
+	open   map[called]*dialog
 	closed bool
 }
 
-type name struct{ session, id string }
+// called is what an agent calls what it asks.
+type called struct{ session, id string }
 
 type dialog struct {
 	Dialog
@@ -130,7 +130,7 @@ type dialog struct {
 
 // Start begins to put what will be asked to a hub.
 func Start(o hublink.Options) *Watch {
-	w := &Watch{open: map[name]*dialog{}}
+	w := &Watch{open: map[called]*dialog{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.unwatch = w.desk.Watch(w.changed)
 	w.link = hublink.Start(&w.desk, o)
@@ -150,7 +150,7 @@ func (w *Watch) Close() {
 // Ask puts a dialog to the hub. One that is open already stays as it is. Ask, End and
 // EndAll are called by one goroutine.
 func (w *Watch) Ask(d Dialog) {
-	at := name{d.Item.Call.Session, d.Item.Call.ID}
+	at := called{d.Item.Call.Session, d.Item.Call.ID}
 	it := &dialog{Dialog: d}
 	known := false
 	w.shared.Step(func() {
@@ -169,7 +169,7 @@ func (w *Watch) Ask(d Dialog) {
 // somebody, or over without that. What is not open here has ended before.
 func (w *Watch) End(session, id string, o convert.Outcome, by string) {
 	var it *dialog
-	w.shared.Step(func() { it = w.take(name{session, id}) })
+	w.shared.Step(func() { it = w.take(called{session, id}) })
 	if it != nil {
 		w.end(it, o, by)
 	}
@@ -199,7 +199,7 @@ func Over(why string) convert.Outcome { return convert.Outcome{Status: convert.F
 func (w *Watch) end(it *dialog, o convert.Outcome, by string) {
 	if _, first := it.ticket.Settle(o, by); !first {
 		// The hub was first at the desk, and not at the agent.
-		w.link.Received(it.ticket.Ref(), errTooLate)
+		w.link.Received(it.ticket.Item().Name, errTooLate)
 	}
 }
 
@@ -215,14 +215,14 @@ func (w *Watch) changed(e desk.Entry) {
 		return
 	}
 	w.shared.Step(func() {
-		if it := w.take(name{e.Call.Session, e.Call.ID}); it != nil && e.Outcome.Status.ByPerson() && !w.closed {
+		if it := w.take(called{e.Call.Session, e.Call.ID}); it != nil && e.Outcome.Status.ByPerson() && !w.closed {
 			w.answers.Go(func() { w.answer(it, e) })
 		}
 	})
 }
 
 // take takes a dialog from what is open; nil is none. It is called in a step.
-func (w *Watch) take(at name) *dialog {
+func (w *Watch) take(at called) *dialog {
 	it := w.open[at]
 	delete(w.open, at)
 	return it
@@ -235,5 +235,5 @@ func (w *Watch) answer(it *dialog, e desk.Entry) {
 	case w.ctx.Err() != nil && errors.Is(err, context.Canceled):
 		err = errors.New("the agent has ended before it was told")
 	}
-	w.link.Received(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, err)
+	w.link.Received(e.Name, err)
 }

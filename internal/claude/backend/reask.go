@@ -87,7 +87,7 @@ func (s *conversation) reask(r *reasking) {
 			<-before.(*reasking).ended // it lets go of what it could not give to the agent
 		}
 		defer s.agent.reasks.CompareAndDelete(s.id, r)
-		a := &answers{outcomes: make([]convert.Outcome, len(r.calls)), settled: make([]Settled, len(r.calls))}
+		a := &answers{outcomes: make([]convert.Outcome, len(r.calls)), settled: make([]Settled, len(r.calls)), used: make([]func(), len(r.calls))}
 		var open []int
 		for i, c := range r.calls {
 			found, release, another := s.meanwhile(c, r.began)
@@ -116,6 +116,7 @@ func (s *conversation) reask(r *reasking) {
 type answers struct {
 	outcomes []convert.Outcome
 	settled  []Settled // elsewhere; nil for those that were asked here
+	used     []func()  // say of those that the agent has the answer
 	last     string    // the request that was answered last
 	said     func()    // lets its prompt go on, or end; to be called when the agent has the words
 }
@@ -134,7 +135,7 @@ func (s *conversation) askOpen(r *reasking, open []int, a *answers) {
 	left.Store(int32(len(open)))
 	for _, i := range open {
 		id := "reask:" + r.calls[i].ID
-		s.out.AskAgain(id, r.calls[i].ID+r.shown, r.calls[i], func(o convert.Outcome) bool {
+		a.used[i] = s.out.AskAgain(id, r.calls[i].ID+r.shown, r.calls[i], func(o convert.Outcome) bool {
 			a.outcomes[i] = o
 			if left.Add(-1) == 0 {
 				last <- id
@@ -243,12 +244,12 @@ func (s *conversation) conclude(calls []convert.Call, a *answers) (acp.StopReaso
 func (s *conversation) give(calls []convert.Call, a *answers) (acp.StopReason, error) {
 	notes := s.agent.notes(s.env)
 	var said strings.Builder
-	var answered []string
+	var answered []int
 	reason := acp.StopReasonEndTurn
 	for i, c := range calls {
 		switch o := a.outcomes[i]; o.Status {
 		case convert.Answered:
-			answered = append(answered, c.ID)
+			answered = append(answered, i)
 			writeAnswers(&said, c, o.Answers)
 		case convert.Cancelled, convert.Declined:
 			notes.keep(s.cliID(), c.ID, dismissed)
@@ -267,9 +268,11 @@ func (s *conversation) give(calls []convert.Call, a *answers) (acp.StopReason, e
 		return turn.heard()
 	})
 	if err == nil {
-		for _, id := range answered {
-			notes.keep(s.cliID(), id, given)
-			s.out.Used(id)
+		for _, i := range answered {
+			notes.keep(s.cliID(), calls[i].ID, given)
+			if a.used[i] != nil {
+				a.used[i]()
+			}
 		}
 	}
 	if turn == nil {

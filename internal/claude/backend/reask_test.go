@@ -97,7 +97,7 @@ func TestPermissionBetweenPrompts(t *testing.T) {
 	})
 	e, _ := s.reopenAs("CodeCompanion.nvim", o, acp.AgentMethodSessionLoad, `{}`)
 	e.saying(reopened, "Which database?")
-	require.NoError(t, o.Desk.Answer(desk.Ref{Session: reopened, ID: "toolu_1"}, []convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, "phone"))
+	require.NoError(t, o.Desk.Answer(o.Desk.List()[0].Name, []convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, "phone"))
 	<-asked
 	for _, mode := range []string{"plan", "default"} { // what was to be sent is here by now
 		e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+reopened+`","modeId":"`+mode+`"}`)

@@ -206,7 +206,9 @@ func init() { // they play commands themselves
 			for _, words := range a[2:] {
 				list = append(list, convert.Answer{Text: words})
 			}
-			require.NoError(p, p.opts.Desk.Answer(desk.Ref{Session: p.vars["s"], ID: a[0]}, list, "phone"))
+			open := p.opts.Desk.List()
+			i := slices.IndexFunc(open, func(e desk.Entry) bool { return e.Call.ID == a[0] })
+			require.NoError(p, p.opts.Desk.Answer(open[i].Name, list, "phone"))
 		},
 
 		// What the editor got.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -128,6 +129,7 @@ func words(t *testing.T, line string) (list []string) {
 type player struct {
 	*testing.T
 	vars    map[string]string
+	ids     sync.Map // of the agent, by names at the desk
 	line    string
 	script  ct.Script
 	first   ct.Script // what was kept of it
@@ -297,11 +299,14 @@ func (p *player) option(name, value string) {
 	case "desk":
 		p.opts.Desk = new(desk.Desk)
 		p.receipts, p.overs = make(chan string, 10), make(chan desk.Turn, 10)
-		p.Cleanup(p.opts.Desk.WatchReceipts(func(r desk.Ref, err error) {
+		p.Cleanup(p.opts.Desk.Watch(func(e desk.Entry) { p.ids.Store(e.Name, e.Call.ID) }))
+		p.Cleanup(p.opts.Desk.WatchReceipts(func(name string, err error) {
+			id, _ := p.ids.Load(name)
+			text := fmt.Sprint(id)
 			if err != nil {
-				r.ID += ": " + err.Error()
+				text += ": " + err.Error()
 			}
-			p.receipts <- r.ID
+			p.receipts <- text
 		}))
 		p.Cleanup(p.opts.Desk.WatchTurns(func(turn desk.Turn) { p.overs <- turn }))
 	case "meanwhile": // toolu_1 was answered by phone

@@ -71,10 +71,10 @@ type Link struct {
 	running sync.WaitGroup
 
 	mu   sync.Mutex
-	open map[uint64]*question // by the desk's revision
-	// delivered are, by the desk's revision, the questions whose outcome came from the
+	open map[string]*question // by the desk's name
+	// delivered are, by the desk's name, the questions whose outcome came from the
 	// hub and was not used for sure yet, or is about to come.
-	delivered map[uint64]*question
+	delivered map[string]*question
 	// left are questions that nobody asks any more and that stay open at the hub,
 	// the oldest first.
 	left []left
@@ -98,7 +98,7 @@ const (
 
 // Start begins to put what is on the desk to the hub.
 func Start(d *desk.Desk, o Options) *Link {
-	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[uint64]*question{}, last: map[string]*question{}, told: make(chan struct{}, 1)}
+	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[string]*question{}, delivered: map[string]*question{}, last: map[string]*question{}, told: make(chan struct{}, 1)}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -150,24 +150,21 @@ func (l *Link) catchUp(ctx context.Context) {
 	if l.isClosed() {
 		return
 	}
-	l.desk.Receipt(l.mark(), nil)
+	l.desk.Receipt(l.nonce, nil) // which names nothing
 	select {
 	case <-l.told:
 	case <-ctx.Done():
 	}
 }
 
-// mark is a receipt that is nobody's.
-func (l *Link) mark() desk.Ref { return desk.Ref{Session: l.nonce, ID: "closing"} }
-
 // changed is told of every change on the desk.
 func (l *Link) changed(e desk.Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q := l.open[e.Revision]
+	q := l.open[e.Name]
 	switch {
 	case e.State == desk.Settled && q != nil:
-		delete(l.open, e.Revision)
+		delete(l.open, e.Name)
 		if e.Outcome.Status == convert.Disconnected && e.Kind != desk.Permission {
 			l.leave(q)
 		}
@@ -209,7 +206,7 @@ func (l *Link) answered(q *question, o convert.Outcome) {
 func (l *Link) begin(e desk.Entry) {
 	q := &question{link: l, entry: e, settled: make(chan desk.Settlement, 1)}
 	q.ctx, q.cancel = context.WithCancel(l.ctx)
-	l.open[e.Revision] = q // also if it cannot be asked there: it is tried once
+	l.open[e.Name] = q // also if it cannot be asked there: it is tried once
 	detail, ok := detailOf(e)
 	if !ok || e.Secret { // a hub keeps what it is told
 		q.hear(errors.New("it is not for a hub"))

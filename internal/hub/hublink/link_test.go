@@ -196,7 +196,7 @@ func TestTheHubsAnswerSettlesTheDesk(t *testing.T) {
 	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, o.Answers)
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "delivered" })
 	ticket.Leave()
-	d.Receipt(desk.Ref{Session: session, ID: "toolu_abc"}, nil)
+	d.Receipt(ticket.Item().Name, nil)
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
 }
 
@@ -216,7 +216,7 @@ func TestAReceiptBeforeTheEnd(t *testing.T) {
 	<-ticket.Context().Done()
 	ticket.Settle(convert.Outcome{}, "")
 	ticket.Leave()
-	d.Receipt(desk.Ref{Session: session, ID: "toolu_abc"}, nil)
+	d.Receipt(ticket.Item().Name, nil)
 	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // the end has begun, most likely
 	l.Close()
 	r, err := board.Find(session, "")
@@ -303,7 +303,7 @@ func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
 // askIn asks in another session.
 func askIn(t *testing.T, d *desk.Desk, session, id string) {
 	t.Helper()
-	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: id, Questions: []convert.Question{{Text: "Q?"}}}})
+	ticket := d.Post(t.Context(), desk.Item{Name: id, Kind: desk.Question, Call: convert.Call{Session: session, ID: id, Questions: []convert.Question{{Text: "Q?"}}}})
 	t.Cleanup(ticket.Leave)
 }
 
@@ -315,7 +315,7 @@ func TestAWrongTokenIsWarnedAboutOnce(t *testing.T) {
 	ask(t, d, "toolu_1")
 	askIn(t, d, "other", "toolu_2")
 	require.Eventually(t, func() bool { return out.count("401") > 0 }, patience, time.Millisecond)
-	require.NoError(t, d.Answer(desk.Ref{Session: "other", ID: "toolu_2"}, []convert.Answer{{Text: "x"}}, "editor"))
+	require.NoError(t, d.Answer("toolu_2", []convert.Answer{{Text: "x"}}, "editor"))
 	l.Close()
 	require.Equal(t, 1, out.count("level=WARN"))
 	require.NotContains(t, out.b.String(), "wrong")
@@ -602,7 +602,7 @@ func TestAWithdrawnQuestionIsNotRemembered(t *testing.T) {
 	<-ticket.Context().Done()
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "delivered" })
 	require.Equal(t, 1, l.Remembered())
-	l.Received(ticket.Ref(), fmt.Errorf("the agent withdrew it: %w", life.ErrGone))
+	l.Received(ticket.Item().Name, fmt.Errorf("the agent withdrew it: %w", life.ErrGone))
 	// The desk may not have told the link yet that its answer stands.
 	require.Eventually(t, func() bool { return l.Remembered() == 0 }, patience, time.Millisecond)
 	l.Close() // all that was to be told is told
@@ -615,7 +615,7 @@ func TestUsedIsOfOneCall(t *testing.T) {
 	t.Parallel()
 	_, d, board, l := linked(t)
 	for _, id := range []string{"toolu_1a", "toolu_2b"} {
-		ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Unqueued: true, Call: convert.Call{
+		ticket := d.Post(t.Context(), desk.Item{Name: id, Kind: desk.Question, Unqueued: true, Call: convert.Call{
 			Session: session, ID: id, Questions: []convert.Question{{Text: "Is it " + id + "?"}}}})
 		t.Cleanup(ticket.Leave)
 		r := await(t, board, func(r *hub.Record) bool { return r.Open() && r.Call.ID == id })
@@ -627,7 +627,7 @@ func TestUsedIsOfOneCall(t *testing.T) {
 		await(t, board, func(r *hub.Record) bool { return r.Call.ID == id && !r.Open() && r.End.Receipt() == "delivered" })
 	}
 	ask(t, d, "toolu_3c")
-	d.Receipt(desk.Ref{Session: session, ID: "toolu_2b"}, nil)
+	d.Receipt("toolu_2b", nil)
 	await(t, board, func(r *hub.Record) bool { return r.Call.ID == "toolu_2b" && !r.Open() && r.End.Receipt() == "consumed" })
 	l.Close() // what is to be told is told by then
 	await(t, board, func(r *hub.Record) bool { return r.Call.ID == "toolu_1a" && r.End.Receipt() == "delivered" })
@@ -649,10 +649,10 @@ func TestUsedIsOfOneItem(t *testing.T) {
 	two := ask(t, d, "toolu_1a")
 	await(t, board, isOpen)
 	two.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"PostgreSQL"}}}}, "editor")
-	d.Receipt(two.Ref(), nil)
+	d.Receipt(two.Item().Name, nil)
 	await(t, board, func(r *hub.Record) bool { return r.Key() != first.Key() && !r.Open() })
 	await(t, board, is("delivered"))
-	d.Receipt(one.Ref(), errors.New("the agent had taken it back"))
+	d.Receipt(one.Item().Name, errors.New("the agent had taken it back"))
 	await(t, board, is("undeliverable"))
 	l.Close()
 }
@@ -684,7 +684,7 @@ func TestASecretTypedAtTheHub(t *testing.T) {
 	<-ticket.Context().Done()
 	stands, _ := ticket.Settle(convert.Outcome{}, "")
 	require.Equal(t, []convert.Answer{{Text: "sk-live-123"}}, stands.Answers)
-	d.Receipt(ticket.Ref(), nil)
+	d.Receipt(ticket.Item().Name, nil)
 	r = await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
 	require.Equal(t, []convert.Answer{{Text: "(not shown)"}}, r.End.Answers)
 	require.Empty(t, r.End.Typed)

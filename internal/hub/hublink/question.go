@@ -162,16 +162,15 @@ func (q *question) take(data []byte) (done bool) {
 		return false
 	}
 	q.setID(id)
-	ref := desk.Ref{Session: q.entry.Call.Session, ID: q.entry.Call.ID, Revision: q.entry.Revision}
 	switch {
 	case by == "":
 		return true // nobody's outcome: it stays open here
 	case o.Status == convert.Answered:
 		q.link.delivers(q)
-		err = q.link.desk.Answer(ref, o.Answers, by)
+		err = q.link.desk.Answer(q.entry.Name, o.Answers, by)
 	case o.Status == convert.Cancelled:
 		q.link.delivers(q)
-		err = q.link.desk.Cancel(ref, by)
+		err = q.link.desk.Cancel(q.entry.Name, by)
 	default:
 		return true
 	}
@@ -184,7 +183,7 @@ func (q *question) take(data []byte) (done bool) {
 		why = fmt.Sprintf("it was %s before by %s", late.Outcome.Status, late.By)
 	}
 	q.tell(q.at("/received"), Received{Refused: why, Asker: q.link.nonce})
-	return errors.Is(err, desk.ErrSettled) || errors.Is(err, desk.ErrNotOpen) || errors.Is(err, desk.ErrRevision)
+	return errors.Is(err, desk.ErrSettled) || errors.Is(err, desk.ErrNotOpen)
 }
 
 // takeBack tells the hub what the desk knows.

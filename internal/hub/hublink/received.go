@@ -20,21 +20,17 @@ func (u Unsure) Error() string { return string(u) }
 // agent may ask again.
 // Of an answer that is not the hub's it says nothing. Whoever asks may know it before the
 // desk has said whose answer stands.
-func (l *Link) Received(ref desk.Ref, err error) {
+func (l *Link) Received(name string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if ref == l.mark() {
+	if name == l.nonce {
 		select {
 		case l.told <- struct{}{}:
 		default:
 		}
 		return
 	}
-	if ref.Revision == 0 {
-		ref.Revision = l.newest(ref)
-	}
-	q := l.delivered[ref.Revision]
-	switch {
+	switch q := l.delivered[name]; {
 	case q == nil:
 	case l.closed && q.stands: // nobody waits for it to be told
 	case !q.stands:
@@ -44,17 +40,6 @@ func (l *Link) Received(ref desk.Ref, err error) {
 	}
 }
 
-// newest is the revision of the last question with a name that has an answer of the hub.
-// mu is held.
-func (l *Link) newest(ref desk.Ref) (last uint64) {
-	for revision, q := range l.delivered {
-		if q.entry.Call.Session == ref.Session && q.entry.Call.ID == ref.ID {
-			last = max(last, revision)
-		}
-	}
-	return last
-}
-
 // receipt is what became of an answer.
 type receipt struct{ err error }
 
@@ -62,7 +47,7 @@ type receipt struct{ err error }
 func (l *Link) delivers(q *question) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.delivered[q.entry.Revision] = q
+	l.delivered[q.entry.Name] = q
 }
 
 // deliver notes what the desk said to that: nil if the hub's answer stands there.
@@ -70,10 +55,10 @@ func (l *Link) deliver(q *question, o convert.Outcome, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		delete(l.delivered, q.entry.Revision)
+		delete(l.delivered, q.entry.Name)
 		return
 	}
-	delete(l.open, q.entry.Revision)
+	delete(l.open, q.entry.Name)
 	l.answered(q, o)
 	q.stands = true
 	if q.early != nil {
@@ -87,7 +72,7 @@ func (l *Link) receive(q *question, err error) {
 	if errors.As(err, new(Unsure)) {
 		told.Unsure = clean.Line(err.Error())
 	} else {
-		delete(l.delivered, q.entry.Revision)
+		delete(l.delivered, q.entry.Name)
 	}
 	if errors.Is(err, life.ErrGone) && q.entry.Kind != desk.Permission {
 		return

@@ -55,13 +55,13 @@ func (l *link) decideOnce(a *waiting) (reply any, again bool, err error) {
 		switch {
 		case first || err != nil:
 		case a.ctx.Err() == nil:
-			a.there, a.ref = stands, ticket.Ref()
+			a.there, a.name = stands, ticket.Item().Name
 			a.cancel(errElsewhere)
 			l.box.put(withdrawn{a})
 			return there, false, nil
 		default: // the agent has given it up before
 			if spoke = false; a.permission { // a question may be asked again
-				l.desk.Receipt(ticket.Ref(), errGivenUp)
+				l.desk.Receipt(ticket.Item().Name, errGivenUp)
 			}
 		}
 	}

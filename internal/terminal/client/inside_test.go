@@ -282,7 +282,7 @@ func TestFirstAtTheDesk(t *testing.T) {
 			switch {
 			case e.State == desk.Settled:
 			case first:
-				err := l.desk.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, allows.Answers, "Bob")
+				err := l.desk.Answer(e.Name, allows.Answers, "Bob")
 				answered <- errors.Join(err, a.answer(convert.Outcome{Status: convert.Cancelled}, -1))
 			default:
 				answered <- a.answer(convert.Outcome{Status: convert.Cancelled}, -1)
@@ -313,17 +313,17 @@ func TestAnsweredElsewhereAndTakenBack(t *testing.T) {
 	a := asksFor(t, l)
 	var receipts []error
 	received := make(chan struct{})
-	l.desk.WatchReceipts(func(_ desk.Ref, err error) { receipts = append(receipts, err); close(received) })
+	l.desk.WatchReceipts(func(_ string, err error) { receipts = append(receipts, err); close(received) })
 	l.desk.Watch(func(e desk.Entry) {
 		if e.State != desk.Settled {
 			a.cancel(nil)
-			_ = l.desk.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, allows.Answers, "Bob")
+			_ = l.desk.Answer(e.Name, allows.Answers, "Bob")
 		}
 	})
 	reply, err := l.decide(a)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Nil(t, reply)
-	require.Zero(t, a.ref)
+	require.Empty(t, a.name)
 	require.Contains(t, l.gone(a), "withdrew")
 	<-received
 	require.Equal(t, []error{errGivenUp}, receipts)

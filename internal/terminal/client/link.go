@@ -77,7 +77,7 @@ type waiting struct {
 	said    chan answered   // holds one: what the user says here
 	spoken  bool            // the user has: of the goroutine that asks them
 	there   convert.Outcome // what was answered elsewhere, once ctx says so
-	ref     desk.Ref        // of that, at the desk
+	name    string          // at the desk, then
 
 	// Of told.
 	description description
@@ -223,8 +223,8 @@ func (h *handler) Accept(ctx context.Context, method string, params json.RawMess
 		defer h.told.ended(a)
 		reply, err := (*link)(h).decide(a)
 		return conn.Sent(reply, func() {
-			if a.ref.Revision != 0 {
-				h.desk.Receipt(a.ref, nil)
+			if a.name != "" {
+				h.desk.Receipt(a.name, nil)
 			}
 		}), err
 	}

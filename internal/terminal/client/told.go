@@ -25,7 +25,6 @@ type told struct {
 	takesNotes    bool                      // the agent reads what is written beside an answer
 	sessions      map[string]*toldSession   // by their ids
 	open          map[*about.Asked]*waiting // requests for permission
-	ids           map[string]bool           // of the agent, that something was asked under
 }
 
 // toldSession is what the agent has shown in a session.
@@ -39,7 +38,7 @@ type toldSession struct {
 const maxTold = 100
 
 func newTold(dir string) *told {
-	return &told{dir: dir, sessions: map[string]*toldSession{}, open: map[*about.Asked]*waiting{}, ids: map[string]bool{}}
+	return &told{dir: dir, sessions: map[string]*toldSession{}, open: map[*about.Asked]*waiting{}}
 }
 
 // step has what is told for one function at a time.
@@ -184,10 +183,6 @@ func (t *told) describe(a *waiting) {
 		d.Kind = desk.Permission
 	}
 	d.Call = d.here
-	if t.ids[d.Call.ID] { // it was another's before: the desk's name is its own
-		d.Call.ID = ""
-	}
-	t.ids[a.call.ID] = true
 	if a.permission && d.elsewhere {
 		c := about.PermissionCall(r)
 		d.Call.Questions, d.Call.Input = c.Questions, c.Input

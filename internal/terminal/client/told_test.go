@@ -37,11 +37,6 @@ func (w *window) quits() {
 	require.NoError(w.t, await(w.t, w.done))
 }
 
-// ref names an entry.
-func ref(e desk.Entry) desk.Ref {
-	return desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}
-}
-
 const barePermission = `{"sessionId":"s","toolCall":{"toolCallId":"t"},"options":[
 	{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"always","name":"Allow","kind":"allow_always"},
 	{"optionId":"no","name":"Reject","kind":"reject_once"}]}`
@@ -70,8 +65,8 @@ func TestPeopleElsewhereSeeWhatIsAsked(t *testing.T) {
 		require.JSONEq(t, `{"command":"make test\nrm -rf build"}`, string(e.Call.Input))
 		require.Equal(t, []string{"allow_once", "allow_always", "reject_once"}, e.About.Picks)
 		require.Equal(t, name != "acp-bridge", e.About.NoReason, "a reason that nobody reads is not asked for")
-		require.Error(t, d.Answer(ref(e), []convert.Answer{{Text: "yes"}}, "Bob"))
-		require.NoError(t, d.Answer(ref(e), []convert.Answer{{Selected: []string{want.label}, Note: want.note}}, "Bob"))
+		require.Error(t, d.Answer(e.Name, []convert.Answer{{Text: "yes"}}, "Bob"))
+		require.NoError(t, d.Answer(e.Name, []convert.Answer{{Selected: []string{want.label}, Note: want.note}}, "Bob"))
 		require.JSONEq(t, want.reply, await(t, reply))
 		w.sees("Answered elsewhere: " + want.label)
 		w.quits()
@@ -83,10 +78,10 @@ func TestPeopleElsewhereSeeWhatIsAsked(t *testing.T) {
 func TestAnAnswerFromElsewhereHasAReceipt(t *testing.T) {
 	t.Parallel()
 	w, d, entries := atADesk(t, "bot")
-	receipts := make(chan desk.Ref, 10)
-	d.WatchReceipts(func(r desk.Ref, err error) {
+	receipts := make(chan string, 10)
+	d.WatchReceipts(func(name string, err error) {
 		require.NoError(t, err)
-		receipts <- r
+		receipts <- name
 	})
 	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`)
 	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
@@ -98,11 +93,11 @@ func TestAnAnswerFromElsewhereHasAReceipt(t *testing.T) {
 	w.settled(entries)
 	reply = w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
 	there := await(t, entries)
-	require.NoError(t, d.Answer(ref(there), []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
+	require.NoError(t, d.Answer(there.Name, []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
 	await(t, reply)
 	got := await(t, receipts)
-	require.Equal(t, ref(there), got)
-	require.NotEqual(t, ref(here), got)
+	require.Equal(t, there.Name, got)
+	require.NotEqual(t, here.Name, got)
 	w.quits()
 }
 
@@ -115,11 +110,11 @@ func TestAnotherPermissionElsewhere(t *testing.T) {
 	first := await(t, entries)
 	w.updates(`{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":{"command":"rm -rf ~"}}`)
 	w.settled(entries)
-	require.Error(t, d.Answer(ref(first), []convert.Answer{{Selected: []string{"Allow"}}}, "Bob"), "they have not seen it")
+	require.Error(t, d.Answer(first.Name, []convert.Answer{{Selected: []string{"Allow"}}}, "Bob"), "they have not seen it")
 	second := await(t, entries)
 	require.JSONEq(t, `{"command":"rm -rf ~"}`, string(second.Call.Input))
-	require.NotEqual(t, first.Call.ID, second.Call.ID, "who answers by its id means the first")
-	require.NoError(t, d.Answer(ref(second), []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
+	require.NotEqual(t, first.Name, second.Name, "who answers by its name means the first")
+	require.NoError(t, d.Answer(second.Name, []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, reply))
 	w.quits()
 }
@@ -136,13 +131,13 @@ func TestTwoPermissionsForOneToolCall(t *testing.T) {
 	one := await(t, entries)
 	second := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, fmt.Sprintf(request, "ls"))
 	two := await(t, entries)
-	for ; two.Revision == one.Revision; two = await(t, entries) {
+	for ; two.Name == one.Name; two = await(t, entries) {
 	}
 	require.JSONEq(t, `{"command":"rm -rf ~"}`, string(one.Call.Input))
 	require.JSONEq(t, `{"command":"ls"}`, string(two.Call.Input))
-	require.NoError(t, d.Answer(ref(two), []convert.Answer{{Selected: []string{"Allow"}}}, "Bob"))
+	require.NoError(t, d.Answer(two.Name, []convert.Answer{{Selected: []string{"Allow"}}}, "Bob"))
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"yes"}}`, await(t, second))
-	require.NoError(t, d.Answer(ref(one), []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
+	require.NoError(t, d.Answer(one.Name, []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, first))
 	w.quits()
 }
@@ -215,9 +210,9 @@ func TestDismissedElsewhereAlone(t *testing.T) {
 	second := w.asks(t.Context(), acp.ClientMethodElicitationCreate, fmt.Sprintf(form, "Which two?"))
 	two := await(t, entries)
 	require.NotEqual(t, one.Call.ID, two.Call.ID)
-	require.NoError(t, d.Cancel(ref(one), "Bob"))
+	require.NoError(t, d.Cancel(one.Name, "Bob"))
 	require.JSONEq(t, `{"action":"cancel"}`, await(t, first))
-	require.NoError(t, d.Answer(ref(two), []convert.Answer{{Text: "this"}}, "Bob"))
+	require.NoError(t, d.Answer(two.Name, []convert.Answer{{Text: "this"}}, "Bob"))
 	require.JSONEq(t, `{"action":"accept","content":{"n":"this"}}`, await(t, second))
 	w.quits()
 }

@@ -170,7 +170,7 @@ func (c *crowd) ask(a *agent, q *asked, dies func() bool) {
 	if o.Status == convert.Answered {
 		got = strings.Join(o.Answers[0].Selected, ",")
 	}
-	a.desk.Receipt(desk.Ref{Session: call.Session, ID: call.ID}, nil)
+	a.desk.Receipt(ticket.Item().Name, nil)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.delivered = append(q.delivered, got)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
@@ -73,6 +74,17 @@ func TestUsedAtAnotherHub(t *testing.T) {
 	_, err := boards[0].Consumed(t.Context(), r.Ref())
 	require.NoError(t, err)
 	require.True(t, ask(t, boards[1], "d", "q", "Go?").Open())
+}
+
+// What was left at one hub is taken over at another one that may not have heard of it yet,
+// under whatever name.
+func TestLeftAtAnotherHub(t *testing.T) {
+	t.Parallel()
+	one, two := elsewhere(t, hub.Options{Lease: 20 * time.Millisecond})
+	for i := range 40 {
+		left := askBy(t, one, "p", fmt.Sprint(i), "Go?")
+		require.Equal(t, left.Key(), askBy(t, two, "s", fmt.Sprint(i, "/s"), "Go?").Key())
+	}
 }
 
 // What one hub has told, another one knows: the answer may come in there, and so

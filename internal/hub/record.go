@@ -42,7 +42,9 @@ type Record struct {
 	// there for as long as the question is open.
 	About about.About `json:"about,omitzero"`
 	// Device is whose credential asked it, and Asker the process that has it: it asked it,
-	// or took it over. As is what that one calls it, if that is not ID.
+	// or took it over. As is the name that a process has minted for what it then took over.
+	// The reply that tells it ID may be lost, and links of before do not read it: who asks
+	// once more under the name, or tells what became of it, means this record.
 	Device string `json:"device,omitempty"`
 	Asker  string `json:"asker,omitempty"`
 	As     string `json:"as,omitempty"`

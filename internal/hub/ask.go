@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -115,6 +116,9 @@ func (a Asking) record() (*Record, error) {
 	}
 	r.Call.Session, r.Call.Input = "", nil
 	r.hash = r.fingerprint()
+	if call, err := r.documented(); err == nil && reflect.DeepEqual(call, r.Call) {
+		r.inDocument, r.Version = true, documentVersion
+	}
 	return r, nil
 }
 

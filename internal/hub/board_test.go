@@ -265,11 +265,8 @@ func TestRestartAndKeep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	during := func(o hub.Options, do func(b *hub.Board)) {
-		store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
-		require.NoError(t, err)
+		b, store := openWithStore(t, dir, o)
 		defer store.Close()
-		b, err := hub.Open(t.Context(), store, o)
-		require.NoError(t, err)
 		defer b.Close()
 		do(b)
 	}
@@ -306,12 +303,7 @@ func TestRestartAndKeep(t *testing.T) {
 // An outcome that came from a machine whose clock is far behind is not old because
 // of that: its agent may not have it yet.
 func TestKeepWithAWrongClock(t *testing.T) {
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
-	t.Cleanup(store.Close)
-	b, err := hub.Open(t.Context(), store, hub.Options{Keep: 24 * time.Hour})
-	require.NoError(t, err)
-	t.Cleanup(b.Close)
+	b, store := openWithStore(t, t.TempDir(), hub.Options{Keep: 24 * time.Hour})
 	settled := answer(t, b, ask(t, b, "c", "q", "Go?"), "Yes", "phone")
 	e, err := store.Get(t.Context(), settled.Key())
 	require.NoError(t, err)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
 func held(id, text string) hub.Asking {
@@ -46,10 +45,7 @@ func TestHeldIsItself(t *testing.T) {
 func TestHeldOutlivesItsHub(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
-	require.NoError(t, err)
-	b, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
+	b, store := openWithStore(t, dir, hub.Options{})
 	first, err := b.Ask(t.Context(), held("1", "Go?"))
 	require.NoError(t, err)
 	second, err := b.Ask(t.Context(), held("2", "Go on?"))

@@ -7,9 +7,9 @@ import (
 )
 
 // packFrom is the length from which on a value is packed. NATS takes 1 MB unless its
-// operator says otherwise, and a record has its call twice: as the agent wrote it, and
-// as people see it. A shorter one stays JSON, which is faster, and which hubs of before
-// read beside this one; they leave what is packed alone.
+// operator says otherwise, and beside its call a record has the answer and what the agent
+// said. A shorter one stays JSON, which is faster, and which hubs of before read beside
+// this one; they leave what is packed alone.
 const packFrom = 256 << 10
 
 // mostPacked bounds what comes out of a packed value. Hubs write no more than a record
@@ -20,7 +20,8 @@ const mostPacked = 64 << 20
 var packedMark = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 // pack shortens a long value. The level is the lowest that finds the second copy of a
-// text which does not compress by itself, and packs its characters.
+// text which does not compress by itself, as records of before have, and packs its
+// characters.
 func pack(plain []byte) []byte {
 	if len(plain) < packFrom {
 		return plain

@@ -9,19 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
 // A store that takes nothing any more makes the hub not ready, and then end. One that
 // takes something again is ready.
 func TestAStoreThatRefuses(t *testing.T) {
 	t.Parallel()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
-	t.Cleanup(store.Close)
-	b, err := Open(t.Context(), store, Options{Lease: 40 * time.Millisecond})
-	require.NoError(t, err)
-	t.Cleanup(b.Close)
+	b := openBounded(t, Options{Lease: 40 * time.Millisecond})
 	probes := func(mark func(context.Context) (uint64, error)) (begin func()) { // when the test says so
 		gate := make(chan struct{})
 		b.mu.Lock()
@@ -36,7 +30,7 @@ func TestAStoreThatRefuses(t *testing.T) {
 		}
 		return func() { close(gate) }
 	}
-	healed := probes(store.Mark)
+	healed := probes(b.store.Mark)
 	b.refused(true)
 	require.NoError(t, b.Ready(), "that was too large")
 	b.refused(false)
@@ -45,7 +39,7 @@ func TestAStoreThatRefuses(t *testing.T) {
 	require.Eventually(t, func() bool { return b.Ready() == nil }, time.Minute, time.Millisecond, "a probe heals it")
 
 	b.refused(false)
-	_, err = b.Ask(t.Context(), askingOf("bot", "a", ""))
+	_, err := b.Ask(t.Context(), askingOf("bot", "a", ""))
 	require.NoError(t, err)
 	require.NoError(t, b.Ready(), "and so does a write")
 
@@ -96,13 +90,7 @@ func TestPagesOfOneMoment(t *testing.T) {
 // runs again: the writer is told what it wrote, not the end of it.
 func TestWriterGetsWhatItWrote(t *testing.T) {
 	t.Parallel()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
-	defer store.Close()
-	b, err := Open(t.Context(), store, Options{Lease: time.Hour})
-	require.NoError(t, err)
-	defer b.Close()
-
+	b := openBounded(t, Options{Lease: time.Hour})
 	asked, err := b.Ask(t.Context(), Asking{Conversation: "c", Call: convert.Call{ID: "q", Questions: []convert.Question{{Text: "Go?"}}}})
 	require.NoError(t, err)
 	_, err = b.TakeBack(t.Context(), asked.Ref(), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "Yes"}}}, "somebody")

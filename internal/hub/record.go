@@ -51,10 +51,10 @@ type Record struct {
 	// Shown are the revisions under which people saw it open before that.
 	Shown []uint64 `json:"shown,omitempty"`
 	// Dialect and Document are the call as it was asked, for its result, of those who call
-	// the API: they are there beside Call, as hubs of before read that.
+	// the API. Call is kept beside them where it is not what they say, and by hubs of before.
 	Dialect  string          `json:"dialect,omitempty"`
 	Document json.RawMessage `json:"document,omitempty"`
-	Call     convert.Call    `json:"call"`
+	Call     convert.Call    `json:"call,omitzero"`
 	// Hold is set where the outcome can reach one connection and nobody else.
 	Hold  *Hold     `json:"hold,omitempty"`
 	Asked time.Time `json:"asked"`
@@ -72,6 +72,8 @@ type Record struct {
 	rest  rest      // nil if all of it is known
 	known time.Time // when the board has seen it so, by its own clock
 	again bool      // that of [Asking], while it is asked
+
+	inDocument bool // Call is kept there alone
 }
 
 // End is how a question ended.

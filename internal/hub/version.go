@@ -9,13 +9,15 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // version is that of the records that are written. A field more needs no new one:
 // hubs that do not know it keep it as it is. One that must not be passed over
 // does, and older hubs leave such records alone.
-const version = 3
+const version = 4
 
 // forgottenVersion is that of records whose answer was removed: a hub that knows
 // nothing of that would hand out an empty answer as the person's.
@@ -24,6 +26,10 @@ const forgottenVersion = 2
 // redactedVersion is that of records whose answers are not all that was typed: such a
 // hub would hand out what stands there instead as the person's.
 const redactedVersion = 3
+
+// documentVersion is that of records whose call is in their document alone: such a hub
+// would show a question without words.
+const documentVersion = 4
 
 // rest is what a record has beyond what this hub knows of, in the words of the
 // hub that wrote it.
@@ -38,7 +44,7 @@ func decode(key string, value []byte, revision uint64) (*Record, error) {
 	strict := json.NewDecoder(bytes.NewReader(value))
 	strict.DisallowUnknownFields()
 	if strict.Decode(r) == nil && r.Version <= version {
-		return r, nil
+		return r, r.readCall()
 	}
 	r = &Record{key: key, Revision: revision, size: len(value)}
 	if err := json.Unmarshal(value, r); err != nil {
@@ -56,14 +62,38 @@ func decode(key string, value []byte, revision uint64) (*Record, error) {
 		}
 		forget(r.End.rest, reflect.TypeFor[End]())
 	}
-	return r, nil
+	return r, r.readCall()
+}
+
+// readCall reads the call of a record that has it in its document alone.
+func (r *Record) readCall() error {
+	if r.inDocument = len(r.Call.Questions) == 0; !r.inDocument {
+		return nil
+	}
+	call, err := r.documented()
+	if err != nil {
+		return fmt.Errorf("record %q: its document is no call of its dialect", r.key)
+	}
+	r.Call = call
+	return nil
+}
+
+// documented is the call of a record's document.
+func (r *Record) documented() (convert.Call, error) {
+	req, err := dialect.Decode(r.Document, r.Dialect)
+	req.Call.Session, req.Call.Input = "", nil
+	return req.Call, err
 }
 
 // encode writes a record. What is asked never changes: of a record with more in
 // it than this hub knows, all but who has it and the end stays as it was written.
 func (r *Record) encode() []byte {
 	if r.rest == nil {
-		return clean.JSON(r)
+		kept := *r
+		if r.inDocument {
+			kept.Call = convert.Call{}
+		}
+		return clean.JSON(&kept)
 	}
 	all := maps.Clone(r.rest)
 	delete(all, "end")

@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
@@ -26,14 +27,14 @@ func TestOlderAndNewerHub(t *testing.T) {
 	const newer = `{"conversation":"c","id":"q1","kind":"question","mood":"calm","call":{"ID":"q1","Tone":"soft","Questions":[{"Text":"Go?","Options":[{"Label":"Yes","Icon":"y"}],"Shape":"round"}]},"asked":"2026-11-15T20:00:00Z"}`
 	_, err = store.Create(t.Context(), "a.b.0", []byte(newer))
 	require.NoError(t, err)
-	const newest = `{"version":4,"conversation":"c","id":"q2","kind":"question","call":{"ID":"q2","Questions":[{"Text":"Stop?"}]},"asked":"2026-11-15T20:00:00Z"}`
+	const newest = `{"version":5,"conversation":"c","id":"q2","kind":"question","call":{"ID":"q2","Questions":[{"Text":"Stop?"}]},"asked":"2026-11-15T20:00:00Z"}`
 	left, err := store.Create(t.Context(), "a.c.0", []byte(newest))
 	require.NoError(t, err)
 	var log logged
 	b, err := hub.Open(t.Context(), store, hub.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	t.Cleanup(b.Close)
-	require.Contains(t, log.String(), "expected version 3 at most, got 4")
+	require.Contains(t, log.String(), "expected version 4 at most, got 5")
 	require.NotContains(t, log.String(), "Stop?", "a log has no text of a question")
 	_, err = b.Find("c", "q2")
 	require.ErrorIs(t, err, hub.ErrNotFound)
@@ -121,17 +122,42 @@ func TestRecordsOfBeforeTheyWerePacked(t *testing.T) {
 	}
 }
 
+// The call of one who calls the API is kept once, as it was asked, and the next hub reads
+// the same in it. What a document does not say is kept beside it.
+func TestACallIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b, store := openWithStore(t, dir, hub.Options{})
+	const document = `{"questions":[{"question":"Go on?","header":"Go","options":[{"label":"Yes","description":"on"},{"label":"No","description":"back"}],"multiSelect":false}]}`
+	req, err := dialect.Decode([]byte(document), "")
+	require.NoError(t, err)
+	a := hub.Asking{Conversation: "c", Name: "q", Dialect: req.Dialect, Document: []byte(document), Call: req.Call}
+	once, err := b.Ask(t.Context(), a)
+	require.NoError(t, err)
+	a.Name, a.Call.ID = "other", "other"
+	twice, err := b.Ask(t.Context(), a)
+	require.NoError(t, err)
+	for i, e := range entries(t, store) {
+		require.Equal(t, i+1, strings.Count(string(e.Value), "Go on?"))
+		require.EqualValues(t, 4*(1-i), gjson.GetBytes(e.Value, "version").Int())
+	}
+	b.Close()
+	store.Close()
+	b = open(t, dir, hub.Options{})
+	for _, before := range []*hub.Record{once, twice} {
+		now, err := b.FindRef(before.Ref())
+		require.NoError(t, err)
+		require.Equal(t, before.Call.Questions, now.Call.Questions)
+		require.Equal(t, before.Fingerprint(), now.Fingerprint())
+		require.Equal(t, before.Call.ID, answer(t, b, now, "Yes", "phone").Call.ID)
+	}
+}
+
 // Who asks under an id that is taken by what this hub cannot read is told so, and
 // asks another hub: it does not wait for ever.
 func TestAskWhereANewerHubWrote(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
-	require.NoError(t, err)
-	t.Cleanup(store.Close)
-	b, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
-	t.Cleanup(b.Close)
+	b, store := openWithStore(t, t.TempDir(), hub.Options{})
 	for c, open := range map[string]bool{"open": true, "settled": false} {
 		r, err := b.Ask(t.Context(), asking(c, "q", "Go?"))
 		require.NoError(t, err)
@@ -141,7 +167,7 @@ func TestAskWhereANewerHubWrote(t *testing.T) {
 		}
 		e, err := store.Get(t.Context(), r.Key())
 		require.NoError(t, err)
-		newer, err := store.Update(t.Context(), r.Key(), []byte(`{"version":4,`+string(e.Value[1:])), e.Revision)
+		newer, err := store.Update(t.Context(), r.Key(), []byte(`{"version":5,`+string(e.Value[1:])), e.Revision)
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { _, err := b.Find(c, "q"); return err != nil }, time.Minute, time.Millisecond)
 		_, err = b.Ask(t.Context(), asking(c, "q", "Stop?"))

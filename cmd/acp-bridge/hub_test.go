@@ -309,12 +309,12 @@ func (h *testHub) ask(conversation, id, text string) {
 }
 
 // A bridge that is terminated leaves the question of a session in its file, for
-// the next one, which goes on with the session. One without a session nobody can
+// the next one, which gets the same request. One without a session nobody can
 // go on with: it is taken back.
 func TestRule5RPCTerminated(t *testing.T) {
 	h := &testHub{t: t}
 	t.Chdir(t.TempDir())
-	const request = `{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"session_id":"7f1c2f0e-5a38-4c55-9d1e-2f6a7b1c9d01","question":"Go on?","choices":["Yes","No"]}}`
+	const request = `{"jsonrpc":"2.0","id":"2f0d6c1e-77aa-4b1b-9f0e-0c5a1d2e3f40","method":"client/ask_user","params":{"session_id":"7f1c2f0e-5a38-4c55-9d1e-2f6a7b1c9d01","question":"Go on?","choices":["Yes","No"]}}`
 	terminated := func(request string) {
 		inR, in, err := os.Pipe()
 		require.NoError(t, err)

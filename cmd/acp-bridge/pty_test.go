@@ -221,7 +221,7 @@ func TestFirstAnswerStands(t *testing.T) {
 }
 
 // firstInSession is a request that can be claimed, also by acp-bridge rpc.
-const firstInSession = `{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"session_id":"7f1c2f0e-5a38-4c55-9d1e-2f6a7b1c9d01","question":"First?","choices":["Yes","No"]}}`
+const firstInSession = `{"jsonrpc":"2.0","id":"2f0d6c1e-77aa-4b1b-9f0e-0c5a1d2e3f40","method":"client/ask_user","params":{"session_id":"7f1c2f0e-5a38-4c55-9d1e-2f6a7b1c9d01","question":"First?","choices":["Yes","No"]}}`
 
 // leftBy is the file that a command has left which was ended while it asked.
 func leftBy(t *testing.T, store *pending.Store, command, request string) *pending.File {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -65,10 +66,10 @@ func (o *rpcOptions) run(ctx context.Context, s streams) (err error) {
 	}
 	p.GivenBy, p.Hub = o.answers.name(), o.editor.hub.Options(hubLogger("rpc", s))
 	p.Sessions = func(c convert.Call) []string {
-		if !life.Lasting(c.Session) {
+		if !life.Lasting(c.Session) || !life.Lasting(c.ID) { // the user may have prompted since
 			return nil
 		}
-		return []string{"rpc " + c.Session}
+		return []string{fmt.Sprintf("rpc %q %q", c.Session, c.ID)}
 	}
 	screen := new(screen)
 	switch {

@@ -80,13 +80,13 @@ func Claim(by Claimant, left []Left) int {
 	return last
 }
 
-// Lasting reports whether a session's name can be of one session alone: what is no
-// more than a word, or is counted, is given again by the next process, for another. It is a
-// guess: a long word that an agent gives twice passes. What then keeps an old answer from a
-// new session is that agents ask nothing in one before the user has prompted.
-func Lasting(session string) bool {
-	word := strings.TrimRight(session, "0123456789")
-	digits := len(session) - len(word)
+// Lasting reports whether a name that an agent gave can be of one session, or of one
+// request, alone: what is no more than a word, or is counted, is given again by the next
+// process, for another. It is a guess: a long word that an agent gives twice passes. Whoever
+// goes by the names of session and request guesses twice.
+func Lasting(name string) bool {
+	word := strings.TrimRight(name, "0123456789")
+	digits := len(name) - len(word)
 	plain := strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.-") == ""
 	return !plain || digits == 0 && len(word) > 15 || digits > 6
 }

@@ -22,7 +22,8 @@
 //	|----------|-------------------|----------------------------------|-------------------|-----------------------------|
 //	| ask      | one               | the same call in the folder      | ends, Leave       | its result is printed       |
 //	| chat -p  | those of a turn   | the agent's session, the command | ends, Leave       | the turn is over            |
-//	| rpc      | side by side      | the session, where Opal names it | waits             | its response is written     |
+//	| rpc      | side by side      | the same request in the session, | waits             | its response is written     |
+//	|          |                   | where Opal does not count them   |                   |                             |
 //	| mcp      | side by side      | nothing: MCP names no sessions   | waits             | its ticket is fetched       |
 //
 // How a call ends, wherever it is asked:

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"maps"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -120,6 +121,17 @@ func (a *Adapter) place(ctx context.Context, it desk.Item) *desk.Ticket {
 		c.Posts(&it)
 	}
 	return a.desk.Place(ctx, it)
+}
+
+// marked is the meta of a request that says whether it is asked again, for clients of ours
+// that have a hub.
+func marked(t *desk.Ticket, meta map[string]any) map[string]any {
+	if !t.Item().Again {
+		return meta
+	}
+	all := map[string]any{"acp-bridge-again": true}
+	maps.Copy(all, meta)
+	return all
 }
 
 // wait asks the call when its turn has come. It returns the outcome that stands,

@@ -296,7 +296,9 @@ func (a *Adapter) askPermission(e *entry, q int, asking *ask.Asking) (convert.Ou
 	for {
 		// Who has picked one option picks the next ones quickly.
 		ctx, showing := a.showing(e.ctx, a.opts.Guard && asking.Round() == 1, false)
-		resp, err := a.client.RequestPermission(ctx, asking.Request())
+		request := asking.Request()
+		request.Meta = marked(e.ticket, request.Meta)
+		resp, err := a.client.RequestPermission(ctx, request)
 		if err != nil {
 			if o := a.ended(e.ctx, err); o.Status != 0 {
 				return o, nil
@@ -406,6 +408,7 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 // sendForm shows a form once.
 func (a *Adapter) sendForm(e *entry, request ask.FormRequest) (o convert.Outcome, err error) {
 	ctx, showing := a.showing(e.ctx, a.opts.Guard, false)
+	request.Meta = marked(e.ticket, request.Meta)
 	reply, err := a.client.(Former).CreateElicitation(ctx, request)
 	if err != nil {
 		if o = a.ended(e.ctx, err); o.Status == 0 {

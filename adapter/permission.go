@@ -62,7 +62,7 @@ func (p *permission) ask(a *Adapter, t *desk.Ticket) (r acp.RequestPermissionRes
 		if text := about.Unseen(p.request); text != "" {
 			p.tell(a, t.Context(), text)
 		}
-		return p.askClient(a, t.Context())
+		return p.askClient(a, t)
 	}
 	t.Asking(0, Elsewhere.String())
 	select {
@@ -74,8 +74,9 @@ func (p *permission) ask(a *Adapter, t *desk.Ticket) (r acp.RequestPermissionRes
 }
 
 // askClient asks until the reply is one, or has words beside a yes once too often.
-func (p *permission) askClient(a *Adapter, ctx context.Context) (r acp.RequestPermissionResponse, err error) {
-	request := p.request
+func (p *permission) askClient(a *Adapter, t *desk.Ticket) (r acp.RequestPermissionResponse, err error) {
+	ctx, request := t.Context(), p.request
+	request.Meta = marked(t, request.Meta)
 	var condition about.Condition
 	for range maxTries {
 		if r, err = a.client.RequestPermission(ctx, request); err != nil {

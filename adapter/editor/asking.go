@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -327,7 +326,7 @@ func (a *asking) RequestPermission(ctx context.Context, r acp.RequestPermissionR
 	if err := a.show(ctx); err != nil {
 		return acp.RequestPermissionResponse{}, err
 	}
-	r.SessionId, r.Meta = acp.SessionId(a.Shown), a.marked(r.Meta)
+	r.SessionId = acp.SessionId(a.Shown)
 	r.ToolCall.ToolCallId = acp.ToolCallId(a.tool(string(r.ToolCall.ToolCallId)))
 	return a.front.connection().RequestPermission(ctx, r)
 }
@@ -337,21 +336,10 @@ func (a *asking) CreateElicitation(ctx context.Context, r any) (json.RawMessage,
 		return nil, err
 	}
 	if form, ok := r.(ask.FormRequest); ok {
-		form.SessionID, form.ToolCallID, form.Meta = a.Shown, a.tool(form.ToolCallID), a.marked(form.Meta)
+		form.SessionID, form.ToolCallID = a.Shown, a.tool(form.ToolCallID)
 		r = form
 	}
 	return a.front.connection().CreateElicitation(ctx, r)
-}
-
-// marked is the meta of a request that says whether it is asked again, for clients of ours
-// that have a hub.
-func (a *asking) marked(meta map[string]any) map[string]any {
-	if !a.again {
-		return meta
-	}
-	all := map[string]any{"acp-bridge-again": true}
-	maps.Copy(all, meta)
-	return all
 }
 
 func (a *asking) SessionUpdate(_ context.Context, n acp.SessionNotification) error {

@@ -32,6 +32,7 @@ type asking struct {
 	// announced is the tool call that was shown for it.
 	announced []byte
 	name      string // at the desk
+	asksAgain bool   // that of [desk.Item]
 }
 
 // maxOpen is how many questions may be open at a time; further ones are refused.

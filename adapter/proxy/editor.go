@@ -131,7 +131,7 @@ func (q *asking) Settled(convert.Outcome) {
 }
 
 // Posts is for package adapter.
-func (q *asking) Posts(it *desk.Item) { it.Name = q.name }
+func (q *asking) Posts(it *desk.Item) { it.Name, it.Again = q.name, q.asksAgain }
 
 // call asks the editor, if the question may still be shown. It is asked again where
 // the session is opened anew: what comes of the first time then answers nothing.

@@ -98,7 +98,7 @@ func (p *proxy) permits(id []byte, params gjson.Result, asked *about.Asked) {
 	for _, o := range params.Get("options").Array() {
 		w.options = append(w.options, strings.Clone(o.Get("optionId").Raw))
 	}
-	it := desk.Item{Kind: desk.Permission, Unqueued: true, Call: about.PermissionCall(request), Again: params.Get("_meta.acp-bridge-again").Bool()}
+	it := desk.Item{Kind: desk.Permission, Unqueued: true, Call: about.PermissionCall(request), Again: asksAgain(params)}
 	it.About.Tool = about.ToolTold(request)
 	it.Call.Session = w.in.id
 	if apart || w.in.id != w.session {

@@ -23,7 +23,7 @@ func (p *proxy) takesQuestion(line []byte, m *message, method string) act {
 	if ask == nil {
 		return nil
 	}
-	id, session := string(m.id), p.sessionOf(m)
+	id, session, again := string(m.id), p.sessionOf(m), asksAgain(gjson.ParseBytes(m.params))
 	subAgent := p.asksForAnother(session, m)
 	if p.opts.RefuseSubAgents && subAgent {
 		ask = answersWith(errorLine(id, ndjson.Internal, refusedSubAgent))
@@ -33,7 +33,10 @@ func (p *proxy) takesQuestion(line []byte, m *message, method string) act {
 			p.agent.post(errorLine(id, ndjson.InvalidParams, errNoSession.Error()))
 			return nil
 		}
-		p.start(id, session, subAgent, ask)
+		p.start(id, session, subAgent, func(q *asking) func() []byte {
+			q.asksAgain = again
+			return ask(q)
+		})
 		return nil
 	})
 }
@@ -41,6 +44,9 @@ func (p *proxy) takesQuestion(line []byte, m *message, method string) act {
 // parentMeta is where an agent says of a tool call, or of a request, in which
 // other tool call the sub-agent works that makes it.
 const parentMeta = "_meta.claudeCode.parentToolUseId"
+
+// asksAgain reports whether a bridge behind us says that it asks again, see [desk.Item].
+func asksAgain(params gjson.Result) bool { return params.Get("_meta.acp-bridge-again").Bool() }
 
 // refusedSubAgent is what a sub-agent is told that may not ask.
 const refusedSubAgent = adapter.ToolName + " is not available to sub-agents"

@@ -211,7 +211,7 @@ func (a *Adapter) stepDown(e *entry, from Rung, why error) {
 	} else if n, ok := a.client.(noticer); ok {
 		n.Notice("This question could not be shown as a " + from.String() + " here; it is asked another way.")
 	}
-	a.log.Warn(what, "session", e.call.Session, "call", e.call.ID, "rung", from.String(), "why", why)
+	a.log.Warn(what, "session", e.call.Session, "name", e.ticket.Item().Name, "call", e.call.ID, "rung", from.String(), "why", why)
 }
 
 // maxTries is how often answers that do not fit are taken before a question is given up.

@@ -129,7 +129,7 @@ func (f *front) notify(method string, params any) {
 // logQuestion says how questions are asked.
 func (f *front) logQuestion(e desk.Entry) {
 	if e.State == desk.Asking && e.Kind != desk.Permission {
-		f.log.Debug("question", "session", e.Call.Session, "call", e.Call.ID, "question", e.Question+1, "rung", e.Rung)
+		f.log.Debug("question", "session", e.Call.Session, "name", e.Name, "call", e.Call.ID, "question", e.Question+1, "rung", e.Rung)
 	}
 }
 

@@ -221,7 +221,7 @@ func (l *Link) begin(e desk.Entry) {
 	}
 	asking.Call.Input = nil
 	if size := len(clean.JSON(asking)); size > maxBody-maxBranch-about.MaxTold {
-		l.log.Warn("a question is too large for the hub: it is asked here only", "call", e.Call.ID, "limit", maxBody, "got", size)
+		l.log.Warn("a question is too large for the hub: it is asked here only", "name", e.Name, "limit", maxBody, "got", size)
 		q.hear(errors.New("the question is too large for the hub"))
 		return
 	}

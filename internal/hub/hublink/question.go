@@ -83,7 +83,7 @@ func (q *question) run() {
 			pause = lastPause // until it has another one
 		case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 			q.link.is(up, "")
-			q.link.log.Warn("the hub refused a question: it is asked here only", "call", q.entry.Call.ID, "why", problem(status, data))
+			q.link.log.Warn("the hub refused a question: it is asked here only", "name", q.entry.Name, "why", problem(status, data))
 			return
 		default:
 			q.link.is(down, problem(status, data))
@@ -224,7 +224,7 @@ func (q *question) tell(path string, v any) (status int) {
 		case err != nil:
 			q.link.is(down, Reason(err).Error())
 		case status == http.StatusBadRequest:
-			q.link.log.Warn("the hub does not take what it was told of a question", "call", q.entry.Call.ID, "why", problem(status, data))
+			q.link.log.Warn("the hub does not take what it was told of a question", "name", q.entry.Name, "why", problem(status, data))
 			fallthrough
 		case status == http.StatusOK, status == http.StatusAccepted, status == http.StatusNotFound, status == http.StatusConflict,
 			status == http.StatusRequestEntityTooLarge:

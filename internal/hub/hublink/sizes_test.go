@@ -50,6 +50,7 @@ func TestAQuestionThatIsTooLarge(t *testing.T) {
 			large := askSized(t, d, "toolu_large", text)
 			require.Eventually(t, func() bool { return log.count("level=WARN") == 1 }, patience, time.Millisecond)
 			require.Equal(t, 1, log.count("asked here only"))
+			require.Equal(t, 1, log.count("name="+large.Item().Name))
 			require.NoError(t, large.Context().Err())
 			_, first := large.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "yes"}}}, "editor")
 			require.True(t, first)

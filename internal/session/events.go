@@ -78,8 +78,10 @@ type (
 		How Ending
 		Why error
 	}
-	// TurnWrapped means that the end of a turn, or of the process, is drawn.
-	TurnWrapped struct{}
+	// TurnWrapped means that the end of a turn, or of the process, is drawn. GoesOn means
+	// that the prompt in which the turn ran does not end with it: unless it was cancelled
+	// the agent gets it once more, before all others, with other words.
+	TurnWrapped struct{ GoesOn bool }
 	// InterruptDone means that the agent has seen interrupt n, or never will.
 	InterruptDone struct{ N int }
 	// InterruptUnseen means that the agent has not seen interrupt n in the time that a

@@ -231,7 +231,7 @@ func (s *State) Step(ev Event) []Effect {
 	case AgentExited:
 		s.agentExited(ev)
 	case TurnWrapped:
-		s.turnWrapped()
+		s.turnWrapped(ev.GoesOn)
 	case InterruptDone:
 		s.interruptDone(ev)
 	case InterruptUnseen:

@@ -142,7 +142,7 @@ func TestModel(t *testing.T) {
 		plan := rapid.SliceOfN(kinds, 0, maxAsks).Draw(t, "requests")
 		all := limits{
 			prompts: maxPrompts, empties: 1, cancels: 2, closes: int8(rapid.IntRange(0, 1).Draw(t, "closes")), ownTurns: 2, deaths: 2, refusals: 1,
-			failedStarts: 1, failedSends: 1, withdrawals: 2, elsewhere: 0, rounds: 2, reopens: 2, unseen: 1, goOns: 1,
+			failedStarts: 1, failedSends: 1, withdrawals: 2, elsewhere: 0, rounds: 2, reopens: 2, unseen: 1, goOns: 1, goesOn: 2,
 		}
 		w := newWorld(all, rapid.Bool().Draw(t, "steers"), plan...)
 		u := &user{stopped: map[int]bool{}}

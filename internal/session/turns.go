@@ -209,7 +209,7 @@ func (s *State) wrap() {
 
 // turnWrapped ends the prompts of the turn. Those that its end does not name go
 // on: the agent has them in its queue.
-func (s *State) turnWrapped() {
+func (s *State) turnWrapped(goesOn bool) {
 	if s.phase != finishing {
 		return
 	}
@@ -236,6 +236,8 @@ func (s *State) turnWrapped() {
 			p := s.prompt(key)
 			switch {
 			case p == nil:
+			case goesOn && key == t.owner && !t.cancelled:
+				s.waitAgain(p)
 			case !end.All && key != t.owner && !p.begun && !slices.Contains(end.Answers, key):
 				rest = append(rest, key)
 			default:

@@ -352,6 +352,9 @@ func TestWalk(t *testing.T) {
 	}{
 		{"prompts", limits{prompts: 2, cancels: 1, ownTurns: 1, empties: 1}, nil},
 		{"three prompts", limits{prompts: 3, cancels: 1, refusals: 1}, nil},
+		{"a prompt that goes on", limits{prompts: 2, cancels: 1, ownTurns: 1, goesOn: 1}, nil},
+		{"a prompt that goes on, and a death", limits{prompts: 2, deaths: 1, failedSends: 1, goesOn: 2}, nil},
+		{"a prompt that goes on, and a sub-agent's question", limits{prompts: 2, cancels: 1, goesOn: 1}, []askPlan{apart(q)}},
 		{"an agent that hears nothing", limits{prompts: 2, cancels: 1, ownTurns: 1, unseen: 2}, nil},
 		{"a question of an agent that hears nothing", limits{prompts: 2, cancels: 1, withdrawals: 1, unseen: 1}.otherwise(limits{prompts: 1, cancels: 1, unseen: 1}), []askPlan{q}},
 		{"deaths", limits{prompts: 2, cancels: 1, deaths: 2, failedStarts: 1}, nil},

@@ -10,11 +10,23 @@ func (w *world) agentMoves(list []move) []move {
 	a := w.agent
 	switch {
 	case w.reader.at == draws:
-		return append(list, move{"the end is drawn", 0, true, func(w *world) {
-			w.reader = reader{}
-			w.settleQuiet()
-			w.step(TurnWrapped{})
-		}})
+		drawn := func(goesOn bool) func(*world) {
+			return func(w *world) {
+				w.reader = reader{}
+				w.settleQuiet()
+				w.step(TurnWrapped{goesOn})
+			}
+		}
+		if w.limits.goesOn > 0 {
+			list = append(list, move{"the end is drawn, and the prompt goes on", 0, false, func(w *world) {
+				w.limits.goesOn--
+				if t := w.state.turn; t != nil && t.owner != 0 { // a question has had its words
+					w.prompt(t.owner).words = false
+				}
+				drawn(true)(w)
+			}})
+		}
+		return append(list, move{"the end is drawn", 0, true, drawn(false)})
 	case w.reader.at == waits:
 		return list
 	case a.dead:

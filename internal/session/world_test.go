@@ -25,6 +25,7 @@ type world struct {
 type limits struct {
 	prompts, empties, cancels, closes int8
 	ownTurns, deaths, refusals        int8
+	goesOn                            int8 // turns whose prompt goes on
 	failedStarts, failedSends         int8
 	withdrawals                       int8 // requests that the agent takes back
 	elsewhere                         int8 // requests that are settled at the desk

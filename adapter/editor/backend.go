@@ -96,4 +96,7 @@ type TurnEnd struct {
 	Usage *acp.Usage
 	// Meta is the _meta of the prompts' response, as JSON; empty has none.
 	Meta string
+	// Then is what the agent gets next, unless the turn was cancelled: the prompt in which
+	// the turn ran does not end, and goes on with that. Nil is nothing.
+	Then any
 }

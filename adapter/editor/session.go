@@ -1,10 +1,12 @@
 package editor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -65,6 +67,7 @@ type promptRequest struct {
 	begun chan<- struct{}
 	seen  bool
 	words typed.Words
+	took  *acp.Usage          // of the turns that it has gone on from
 	done  chan session.Ending // holds one
 	said  chan session.Ending // holds one, for [Session.Say]; nil if none waits there
 	// before is closed when the response to the prompt before this one is on its
@@ -319,7 +322,7 @@ func (p *promptRequest) answer() (any, error) {
 	if how.Err != nil {
 		return conn.Then(nil, left), how.Err
 	}
-	r := acp.PromptResponse{StopReason: how.Reason, Usage: how.Usage}
+	r := acp.PromptResponse{StopReason: how.Reason, Usage: plus(p.took, how.Usage)}
 	if how.Meta != "" {
 		_ = json.Unmarshal([]byte(how.Meta), &r.Meta) // what is no object says nothing
 	}
@@ -367,7 +370,7 @@ func (s *Session) PromptBack(id string, refused error) {
 // EndTurn, Idle and Exited are called one at a time.
 func (s *Session) EndTurn(t TurnEnd, wrapUp func(cancelled bool)) bool {
 	ev := session.TurnEnded{All: t.All, Own: t.Own, Perhaps: t.Perhaps, How: session.Ending{Reason: t.Reason, Err: t.Err, Working: t.Working, Usage: t.Usage, Meta: t.Meta}}
-	return s.wrap(func() session.Event {
+	return s.wrap(t, func() session.Event {
 		for _, id := range t.Prompts {
 			key, ok := s.byID[id]
 			if !ok {
@@ -382,25 +385,60 @@ func (s *Session) EndTurn(t TurnEnd, wrapUp func(cancelled bool)) bool {
 // Idle says that the agent works on nothing. If the end of a turn was perhaps that
 // of a prompt, it was; wrapUp is as in EndTurn.
 func (s *Session) Idle(wrapUp func(cancelled bool)) {
-	s.wrap(func() session.Event { return session.AgentIdle{} }, wrapUp)
+	s.wrap(TurnEnd{}, func() session.Event { return session.AgentIdle{} }, wrapUp)
 }
 
 // Exited says that the agent's process has ended. As after EndTurn, the prompts
 // end after wrapUp.
 func (s *Session) Exited(err error, wrapUp func(cancelled bool)) {
 	ended := session.AgentExited{How: session.Ending{Err: requestError(err)}, Why: err}
-	s.wrap(func() session.Event { return ended }, wrapUp)
+	s.wrap(TurnEnd{}, func() session.Event { return ended }, wrapUp)
 }
 
-func (s *Session) wrap(end func() session.Event, draw func(cancelled bool)) bool {
+func (s *Session) wrap(t TurnEnd, end func() session.Event, draw func(cancelled bool)) bool {
 	s.happens(end)
 	e, ok := (<-s.wrapping).(session.WrapUp)
 	if !ok {
 		return false
 	}
-	defer s.apply(session.TurnWrapped{}) // also after a panic
+	defer s.wrapped(t, e.Cancelled) // also after a panic
 	draw(e.Cancelled)
 	return true
+}
+
+// wrapped ends a turn that is drawn, or goes on with what is to be done then: in its
+// prompt, and if it has none, in one of its own.
+func (s *Session) wrapped(t TurnEnd, cancelled bool) {
+	var p *promptRequest
+	s.happens(func() session.Event {
+		owner := s.state.Owner()
+		if p = s.prompts[owner]; p != nil && t.Then != nil {
+			p.content, p.took = t.Then, plus(p.took, t.Usage)
+			maps.DeleteFunc(s.byID, func(_ string, key int) bool { return key == owner }) // what is still said of it is of that turn
+		}
+		return session.TurnWrapped{GoesOn: t.Then != nil}
+	})
+	if p == nil && t.Then != nil && !cancelled {
+		s.Say("", t.Then, make(chan struct{}))
+	}
+}
+
+// plus adds up what two turns took.
+func plus(a, b *acp.Usage) *acp.Usage {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	sum := func(a, b *int) *int {
+		if a == nil || b == nil {
+			return cmp.Or(a, b)
+		}
+		return acp.Ptr(*a + *b)
+	}
+	return &acp.Usage{
+		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens, TotalTokens: a.TotalTokens + b.TotalTokens,
+		CachedReadTokens: sum(a.CachedReadTokens, b.CachedReadTokens), CachedWriteTokens: sum(a.CachedWriteTokens, b.CachedWriteTokens),
+		ThoughtTokens: sum(a.ThoughtTokens, b.ThoughtTokens),
+	}
 }
 
 // logPanic is for what ends one session's work and must not end the others'.

@@ -64,6 +64,14 @@ func (s *State) Unseen() bool {
 // Working reports whether the agent has a turn.
 func (s *State) Working() bool { return s.turn != nil }
 
+// Owner is the prompt that the turn runs in; 0 for none.
+func (s *State) Owner() int {
+	if s.turn == nil {
+		return 0
+	}
+	return s.turn.owner
+}
+
 // prompt is one session/prompt.
 type prompt struct {
 	key       int

@@ -53,6 +53,7 @@ func (s *conversation) goesBy(id string) {
 		return
 	}
 	s.named.Store(&id)
+	s.spentBefore, s.spent = s.spentBefore+s.spent, 0 // it counts anew
 	n := s.agent.notes(s.env)
 	ids := n.cliIDs(s.id)
 	ids = append([]string{id}, ids[:min(len(ids)-1, maxCLIIDs)]...)

@@ -35,10 +35,13 @@ type conversation struct {
 
 	// Of whoever reads a transcript, and then of the lane.
 	tasks    display.Tasks
-	badLogin bool   // the turn met an API that knows no login
-	apiError string // the kind of the turn's last error, as the CLI names it
-	toldLeft bool   // the user knows what of the editor's options is not used
-	title    string // as the editor knows it
+	badLogin bool    // the turn met an API that knows no login
+	apiError string  // the kind of the turn's last error, as the CLI names it
+	toldLeft bool    // the user knows what of the editor's options is not used
+	title    string  // as the editor knows it
+	spent    float64 // under the CLI's id of now, in dollars
+	// spentBefore is what was spent under those that it had.
+	spentBefore float64
 
 	running  atomic.Pointer[process]         // nil when it is not running
 	info     atomic.Pointer[claude.InitInfo] // of the process that was started last; set before anything is handled
@@ -46,6 +49,7 @@ type conversation struct {
 	prompted atomic.Bool                     // the CLI has something to resume
 	chosen   atomic.Pointer[choices]         // see choose
 	asking   sync.Map                        // ids of calls that need permission: the tool's name
+	clearing atomic.Pointer[clearing]        // what follows when the CLI has cleared its context
 	reports  sync.Map                        // ids of prompts that asked for a report: its name
 }
 
@@ -113,6 +117,11 @@ func (s *conversation) Prompt(id string, content any) error {
 	if proc == nil {
 		return editor.ErrGone
 	}
+	c, _ := content.(*clearing)
+	s.clearing.Store(c)
+	if c != nil {
+		content = []block{text("/clear")}
+	}
 	if r, ok := content.(reported); ok {
 		content = r.blocks
 		s.reports.Store(id, r.request)
@@ -130,6 +139,7 @@ func (s *conversation) Prompt(id string, content any) error {
 // Interrupt implements [editor.Conversation].
 func (s *conversation) Interrupt(ctx context.Context, all bool) error {
 	proc := s.process()
+	s.clearing.Store(nil) // nothing follows
 	switch {
 	case proc == nil:
 		return editor.ErrGone

@@ -36,14 +36,26 @@ func knows() map[string]object {
 // inLine is a request of the CLI that is not asked yet, and what asks it.
 type inLine struct {
 	request string
-	ask     func(known string)
+	ask     func(told)
+}
+
+// told is what the CLI says, by what it is asked for.
+type told map[string]gjson.Result
+
+// context is how much of the context is used; empty if it does not say.
+func (t told) context() string {
+	c := t[contextUsage]
+	if c.Get("maxTokens").Int() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f%%", c.Get("percentage").Float())
 }
 
 // line has a request asked with what is known. One that comes meanwhile is asked behind
 // it, also if it wants to know nothing.
-func (p *pump) line(request string, wants bool, ask func(known string)) {
+func (p *pump) line(request string, wants bool, ask func(told)) {
 	if len(p.asks) == 0 && (!wants || len(p.knows) == 0) {
-		ask("")
+		ask(nil)
 		return
 	}
 	if p.asks = append(p.asks, inLine{request, ask}); len(p.asks) > 1 {
@@ -57,23 +69,23 @@ func (p *pump) line(request string, wants bool, ask func(known string)) {
 		}
 		p.asReader(func() {
 			maps.DeleteFunc(p.knows, func(what string, _ object) bool { return !told[what].Exists() })
-			p.askAll(p.s.known(told))
+			p.askAll(told)
 			p.s.out.Flush() // the reader may have nothing more to read
 		})
 	}()
 }
 
 // askAll asks what is in line.
-func (p *pump) askAll(known string) {
+func (p *pump) askAll(told told) {
 	asks := p.asks
 	p.asks = nil
 	for _, a := range asks {
-		a.ask(known)
+		a.ask(told)
 	}
 }
 
 // told is what the CLI says in time, if it lives.
-func (p *pump) told(knows map[string]object) (told map[string]gjson.Result, lives bool) {
+func (p *pump) told(knows map[string]object) (all told, lives bool) {
 	ctx, cancel := context.WithTimeout(p.s.ctx, knownTime)
 	defer cancel()
 	type reply struct {
@@ -88,22 +100,22 @@ func (p *pump) told(knows map[string]object) (told map[string]gjson.Result, live
 			replies <- reply{what, gjson.ParseBytes(raw), err}
 		}()
 	}
-	told, lives = map[string]gjson.Result{}, true
+	all, lives = told{}, true
 	for range knows {
 		r := <-replies
-		told[r.what] = r.Result
+		all[r.what] = r.Result
 		lives = lives && !errors.Is(r.err, claude.ErrExited)
 	}
-	return told, lives
+	return all, lives
 }
 
 // known is what is known, in a line; empty if the CLI tells nothing.
-func (s *conversation) known(told map[string]gjson.Result) string {
+func (s *conversation) known(told told) string {
 	var parts []string
-	if c := told[contextUsage]; c.Get("maxTokens").Int() > 0 {
-		parts = append(parts, fmt.Sprintf("%.0f%% of the context used", c.Get("percentage").Float()))
+	if used := told.context(); used != "" {
+		parts = append(parts, used+" of the context used")
 	}
-	if cost := told[costUsage].Get("session.total_cost_usd").Float(); cost > 0 {
+	if cost := s.spentBefore + told[costUsage].Get("session.total_cost_usd").Float(); cost > 0 {
 		parts = append(parts, fmt.Sprintf("$%.2f", cost))
 	}
 	if len(parts) == 0 {

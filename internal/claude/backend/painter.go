@@ -56,7 +56,8 @@ type painter struct {
 
 	compaction *compaction // one that runs
 
-	past bool // it draws a transcript
+	past     bool   // it draws a transcript
+	planKept string // the call of a plan that is gone on with in another turn: its result is no end
 
 	// Sub-agents that the editor has as sessions, by the CLI's id, and by the call
 	// that began them or let them go on. Nil if it has none.

@@ -32,7 +32,7 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 	structured := m.Get("tool_use_result")
 	id := b.Get("tool_use_id").Str
 	c := p.calls[id]
-	if c == nil {
+	if c == nil || id == p.planKept {
 		return
 	}
 	delete(p.calls, id)

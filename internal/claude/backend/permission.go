@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
@@ -26,16 +27,20 @@ const questionTool = adapter.ClaudeToolName
 // ask takes a can_use_tool request.
 func (p *pump) ask(t claude.ToolRequest) {
 	if t.ToolName == questionTool {
-		p.line(t.RequestID, false, func(string) { p.question(t) })
+		p.line(t.RequestID, false, func(told) { p.question(t) })
 		return
 	}
 	tool := p.painter.awaiting(t)
-	p.line(t.RequestID, true, func(known string) { p.permission(t, tool, known) })
+	p.line(t.RequestID, true, func(told told) { p.permission(t, tool, told) })
 }
 
 // permission asks for leave to use a tool.
-func (p *pump) permission(t claude.ToolRequest, tool display.Tool, known string) {
+func (p *pump) permission(t claude.ToolRequest, tool display.Tool, told told) {
 	choices := p.s.choicesFor(t)
+	plan := planOf(t, tool)
+	if p.steers && plan != "" {
+		choices = withClear(choices, told.context())
+	}
 	info := tool.Info(p.s.cwd)
 	input, inFile := p.painter.planInput(tool, gjson.Result{})
 	if inFile {
@@ -61,7 +66,7 @@ func (p *pump) permission(t claude.ToolRequest, tool display.Tool, known string)
 	}
 	who := p.painter.asker(t)
 	markSubAgent(&request, t.ToolName, who)
-	if known != "" {
+	if known := p.s.known(told); known != "" {
 		request.ToolCall.Content = append(request.ToolCall.Content, about.Known(known))
 	}
 	if p.s.agent.editor().air {
@@ -77,6 +82,9 @@ func (p *pump) permission(t claude.ToolRequest, tool display.Tool, known string)
 			p.painter.partHears(who.Session, t.RequestID, err == nil && response.Outcome.Cancelled == nil)
 			p.painter.decided(t, who.Session, d)
 		})
+		if picked := response.Outcome.Selected; err == nil && picked != nil && d.Interrupt {
+			p.clears(p.s.clearingFor(t.ToolUseID, string(picked.OptionId), plan))
+		}
 		return p.reply(t.RequestID, d)
 	})
 }
@@ -149,6 +157,8 @@ func decide(t claude.ToolRequest, choices []hook.Choice, response acp.RequestPer
 		switch {
 		case c.ID != id:
 			continue
+		case strings.HasPrefix(id, clearChoice):
+			return claude.Deny("The user clears the context and goes on with the plan", true)
 		case c.Denies():
 			return claude.Deny(cmp.Or(about.Beside(response), c.Message), false)
 		}

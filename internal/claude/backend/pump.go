@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
@@ -30,6 +31,7 @@ type pump struct {
 	opened  bool
 	auto    autoMode
 	asks    []inLine
+	toClear *clearing         // when the turn is over that is broken off for it
 	knows   map[string]object // what the CLI is asked for beside them
 	// early is what the CLI says before its session is open, whatever it is: until
 	// then the editor does not know the session, launch has not noted what the CLI
@@ -199,7 +201,7 @@ func (p *pump) system(m claude.Message) {
 	case "init":
 		p.s.goesBy(m.SessionID())
 		p.steers = canSteer(m)
-		p.s.out.Began(p.steers)
+		p.s.out.Began(p.takesMore())
 		p.painter.quiet = false
 		p.s.tellLeft()
 		p.s.modeChanged(m.Get("permissionMode").String())
@@ -235,16 +237,27 @@ func (p *pump) system(m claude.Message) {
 func (p *pump) result(m claude.Message) {
 	p.s.goesBy(m.SessionID())
 	p.judged()
-	p.askAll("") // they belong to the turn
+	p.askAll(nil) // they belong to the turn
 	end := p.s.resultEnd(m)
 	end.Prompts, end.Usage = answeredBy(m), p.s.turnUsage(m)
 	end.Own, end.Working = m.Get("origin").IsObject(), p.working
 	failed := end.Err != nil
 	p.s.forFailure(&end, cmp.Or(p.s.apiError, m.Subtype))
+	if c := p.s.clearing.Load(); c != nil && !end.Own && end.Reason == acp.StopReasonEndTurn {
+		p.cleared(c)
+		return
+	}
+	next := p.toClear
+	if next != nil {
+		end.Then = next
+	}
 	// A CLI that does not say which prompts it answers may have taken the one
 	// that waits into a turn of its own. It is idle then, and not before.
 	end.Perhaps = end.Own && !p.steers && m.Get("queued_turn_count").Int() == 0
 	p.s.out.EndTurn(end, func(cancelled bool) {
+		if p.toClear = nil; next != nil && !cancelled {
+			p.painter.planEnds(next.call)
+		}
 		p.s.usage(m, p.painter.used)
 		p.s.titleChanged()
 		p.s.fastModeIs(m.Get("fast_mode_state").String(), m.Get("fast_mode_disabled_reason").String())

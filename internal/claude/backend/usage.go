@@ -10,6 +10,8 @@ import (
 // usage tells the editor how full the context is and what the session has cost
 // so far. last is the usage of the conversation's last message.
 func (s *conversation) usage(m claude.Message, last gjson.Result) {
+	cost := m.Get("total_cost_usd")
+	s.spent = cost.Float()
 	size := 0
 	m.Get("modelUsage").ForEach(func(_, model gjson.Result) bool {
 		size = max(size, int(model.Get("contextWindow").Int()))
@@ -19,8 +21,8 @@ func (s *conversation) usage(m claude.Message, last gjson.Result) {
 		return
 	}
 	update := &acp.SessionUsageUpdate{Size: size, Used: contextTokens(last)}
-	if cost := m.Get("total_cost_usd"); cost.Exists() {
-		update.Cost = &acp.Cost{Amount: cost.Float(), Currency: "USD"}
+	if cost.Exists() {
+		update.Cost = &acp.Cost{Amount: s.spentBefore + s.spent, Currency: "USD"}
 	}
 	s.out.Update(acp.SessionUpdate{UsageUpdate: update})
 }

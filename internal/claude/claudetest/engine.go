@@ -242,6 +242,9 @@ func (e *engine) control(id string, r gjson.Result) {
 			e.interrupt(id, r.Get("cancel_queued").Bool())
 		}
 	case "set_permission_mode":
+		if e.script.SlowMode != "" {
+			_ = e.released(context.Background(), e.script.SlowMode)
+		}
 		mode := r.Get("mode").String()
 		switch {
 		case !slices.Contains([]string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}, mode):

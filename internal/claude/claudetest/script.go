@@ -28,6 +28,8 @@ type Script struct {
 	IgnoreInterrupt, IgnoreEOF, IgnoreTerm bool
 	// Old makes a CLI that does not say what becomes of a prompt.
 	Old bool
+	// SlowMode is the name of a release upon which it takes a mode.
+	SlowMode string
 	// Refuse makes it refuse a prompt whose text contains that.
 	Refuse string
 	// StopReading makes it read nothing after that many lines.

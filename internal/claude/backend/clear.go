@@ -1,0 +1,110 @@
+package backend
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+)
+
+// A yes to a plan may clear the context first: the model begins anew, with the plan alone.
+// The CLI has no request for that. Its turn is broken off, and then it gets /clear, the
+// mode in which to go on, and the plan as a prompt. For the editor all of that is one
+// prompt.
+
+// clearing is what such a yes still has to do.
+type clearing struct {
+	call   string  // of the plan
+	mode   string  // to go on in
+	prompt []block // for the new context
+}
+
+// clearChoice is how the ids of such choices begin. The mode follows.
+const clearChoice = "clear_"
+
+// withClear has the choices of a plan with one that clears the context. The narrowest
+// stays first. Used says how much of the context is used, where that is known.
+func withClear(choices []hook.Choice, used string) []hook.Choice {
+	if used != "" {
+		used = " (" + used + " used)"
+	}
+	for _, mode := range []string{"auto", "bypassPermissions", "acceptEdits"} {
+		if i := slices.IndexFunc(choices, func(c hook.Choice) bool { return c.ID == mode }); i >= 0 {
+			c := choices[i]
+			c.ID, c.Label, c.Updates = clearChoice+mode, strings.Replace(c.Label, "Yes, ", "Yes, clear context"+used+" ", 1), nil
+			return slices.Insert(choices, 1, c)
+		}
+	}
+	return choices
+}
+
+// planOf is the plan that a call of the conversation asks to go on with.
+func planOf(t claude.ToolRequest, tool display.Tool) string {
+	if t.ToolName != "ExitPlanMode" || t.AgentID != "" {
+		return ""
+	}
+	return strings.TrimSpace(gjson.GetBytes(tool.Input, "plan").String())
+}
+
+// clearingFor is what a choice of that kind has to do. Where the old context is to be read
+// is for the model alone.
+func (s *conversation) clearingFor(call, choice, plan string) *clearing {
+	prompt := []block{text("Implement the following plan:\n\n" + plan)}
+	if path, err := transcript.Find(s.agent.configDir(s.env), s.cliID(), s.cwd); err == nil {
+		prompt = append(prompt, text("<system-reminder>\nIf you need specific details from before exiting plan mode (like exact code "+
+			"snippets, error messages, or content you generated), read the full transcript at: "+path+"\n</system-reminder>"))
+	}
+	return &clearing{call, strings.TrimPrefix(choice, clearChoice), prompt}
+}
+
+// clears begins to do it. What the user has sent since is given back, and waits with what
+// they send now until the plan is the model's.
+func (p *pump) clears(c *clearing) {
+	p.post(func() { p.toClear, p.painter.planKept = c, c.call })
+	p.s.out.Began(false)
+	if err := p.proc.InterruptAll(p.s.ctx); err != nil {
+		p.s.agent.log.Debug("interrupt failed", "session", p.s.id, "err", err)
+	}
+}
+
+// takesMore reports whether the CLI may get prompts while it works.
+func (p *pump) takesMore() bool { return p.steers && p.toClear == nil && p.s.clearing.Load() == nil }
+
+// cleared goes on when the context is clear.
+func (p *pump) cleared(c *clearing) {
+	go func() {
+		err := p.proc.SetMode(p.s.ctx, c.mode)
+		p.asReader(func() {
+			if p.s.process() != p.proc {
+				return // the prompt ends with the process
+			}
+			end := editor.TurnEnd{Then: c.prompt}
+			if err != nil {
+				end = editor.TurnEnd{Err: processError(fmt.Errorf("the context is clear, but the plan was not begun, because the mode could not be changed: %w", err))}
+			}
+			p.s.out.EndTurn(end, func(cancelled bool) {
+				if cancelled && err == nil {
+					go p.proc.SetMode(p.s.ctx, "plan") //nolint:errcheck // then it stays, and the editor shows it
+				}
+				p.wrapUp(cancelled)
+			})
+			p.s.out.Flush() // the reader may have nothing more to read
+		})
+	}()
+}
+
+// planEnds shows the call of a plan as done that is gone on with.
+func (p *painter) planEnds(id string) {
+	if c := p.calls[id]; c != nil {
+		delete(p.calls, id)
+		p.finish(id, c, display.Result{})
+		p.planLeft(id, c, gjson.Result{})
+	}
+}

@@ -1,0 +1,168 @@
+package backend_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
+	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+)
+
+// inPlan is a session whose model has made a plan, which is asked. Each step of going on
+// with it in a clear context waits for its release.
+type inPlan struct {
+	*editor
+	cli  *ct.CLI
+	s    string
+	turn *acptest.Turn
+	plan *acptest.Request
+}
+
+const planned = "Implement the following plan:\n\n1. do it"
+
+func planning(t *testing.T) *inPlan {
+	e, cli := scripted(t, ct.Script{SlowMode: "mode", Turns: []ct.Turn{
+		{Match: "go", Steps: steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. do it"}, "", nil)), ct.Text("never said")}},
+		{Match: "/clear", Steps: steps{ct.Wait("clear")}},
+		{Match: planned, Steps: steps{ct.Text("begun"), ct.Wait("plan"), ct.Text(", done")}},
+		{Match: "next", Steps: steps{ct.Text("something else")}},
+	}})
+	p := &inPlan{editor: e, cli: cli, s: e.Ready()}
+	p.turn = e.Prompt(p.s, "go")
+	p.plan = e.Asked("1. do it")
+	return p
+}
+
+// reaches waits until the CLI is at a step.
+func (p *inPlan) reaches(step string) {
+	p.T.Helper()
+	p.cli.Await(step, func([]ct.Line) bool {
+		switch step {
+		case "clear":
+			return slices.Contains(p.cli.Prompts(), "/clear")
+		case "mode":
+			return len(p.cli.Controls("set_permission_mode")) == 1
+		}
+		return strings.Contains(p.Said(p.s), "begun")
+	})
+}
+
+func (p *inPlan) releases(steps ...string) {
+	for _, s := range steps {
+		p.cli.Release(s)
+	}
+}
+
+// next is a prompt behind it all, which gets its own answer.
+func (p *inPlan) next() {
+	p.T.Helper()
+	before := p.Said(p.s)
+	p.Prompt(p.s, "next").Ends(acp.StopReasonEndTurn)
+	require.Equal(p.T, "something else", strings.TrimPrefix(p.Said(p.s), before))
+}
+
+var clearSteps = []string{"clear", "mode", "plan"}
+
+// It is one prompt for the editor, and ends with the new context's turn. What the user
+// sends meanwhile comes behind the plan.
+func TestPlanInClearContext(t *testing.T) {
+	t.Parallel()
+	p := planning(t)
+	early := p.Prompt(p.s, "next, early")
+	p.cli.Await("the early prompt", func([]ct.Line) bool { return len(p.cli.Prompts()) == 2 })
+	p.plan.Selects("clear_auto")
+	p.reaches("clear")
+	late := p.Prompt(p.s, "next, late")
+	for _, step := range clearSteps {
+		p.reaches(step)
+		p.turn.Runs()
+		p.releases(step)
+	}
+	p.turn.Ends(acp.StopReasonEndTurn)
+	early.Ends(acp.StopReasonEndTurn)
+	late.Ends(acp.StopReasonEndTurn)
+	prompts := p.cli.Prompts()
+	require.Equal(t, []string{"go", "next, early", "/clear"}, prompts[:3])
+	require.True(t, strings.HasPrefix(prompts[3], planned))
+	require.Equal(t, []string{"next, early", "next, late"}, prompts[4:])
+	require.NotContains(t, p.Said(p.s), "never said")
+	require.Contains(t, p.Said(p.s), "begun, done")
+	require.Equal(t, "completed", p.Tool(p.s, "toolu_1")["status"])
+	require.Equal(t, "auto", p.modeNow(p.s, gjson.Result{}))
+	require.Equal(t, "deny", gjson.GetBytes(p.cli.Reply("toolu_1"), "behavior").Str)
+}
+
+// A cancel at each step ends the prompt as cancelled. Nothing more of it comes, and until
+// the plan has begun the session stays in its mode.
+func TestPlanInClearContextCancelled(t *testing.T) {
+	t.Parallel()
+	for _, step := range clearSteps {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			p := planning(t)
+			p.plan.Selects("clear_auto")
+			for _, s := range clearSteps[:slices.Index(clearSteps, step)] {
+				p.releases(s)
+			}
+			p.reaches(step)
+			p.Cancel(p.s)
+			p.cli.Await("the interrupt", func([]ct.Line) bool { return step == "mode" || len(p.cli.Controls("interrupt")) > 1 })
+			p.releases(clearSteps...)
+			p.turn.Ends(acp.StopReasonCancelled)
+			p.next()
+			require.Equal(t, step == "plan", strings.Contains(strings.Join(p.cli.Prompts(), "|"), planned))
+			if step != "plan" {
+				p.cli.Await("the mode from before", func([]ct.Line) bool {
+					modes := p.cli.Controls("set_permission_mode")
+					return len(modes) == 0 || gjson.GetBytes(modes[len(modes)-1], "mode").Str == "plan"
+				})
+			}
+		})
+	}
+}
+
+// The CLI dies at each step: the prompt fails, and nothing of it goes on.
+func TestPlanInClearContextDies(t *testing.T) {
+	t.Parallel()
+	for _, step := range clearSteps {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			p := planning(t)
+			p.plan.Selects("clear_auto")
+			for _, s := range clearSteps[:slices.Index(clearSteps, step)] {
+				p.releases(s)
+			}
+			p.reaches(step)
+			kill(t, p.cli.Starts()[0].Pid)
+			p.turn.Fails("ended by a signal")
+			p.releases(clearSteps...)
+			p.next()
+			require.Equal(t, step == "plan", strings.Contains(strings.Join(p.cli.Prompts(), "|"), planned))
+		})
+	}
+}
+
+
+// Cancelled at any moment: the prompt ends as cancelled, or was through.
+func TestPlanInClearContextCancelledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	for i := range 30 {
+		p := planning(t)
+		p.releases(clearSteps...)
+		p.plan.Selects("clear_auto")
+		time.Sleep(time.Duration(i) * 500 * time.Microsecond)
+		p.Cancel(p.s)
+		<-p.turn.Done
+		if p.turn.Resp.Get("stopReason").Str != string(acp.StopReasonEndTurn) {
+			p.turn.Ends(acp.StopReasonCancelled)
+		}
+		p.next()
+		p.Leave()
+	}
+}

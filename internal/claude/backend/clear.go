@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,17 +66,21 @@ func (s *conversation) clearingFor(call, choice, plan string) *clearing {
 }
 
 // clears begins to do it. What the user has sent since is given back, and waits with what
-// they send now until the plan is the model's.
+// they send now until the plan is the model's. What the CLI says to that is not waited for:
+// the end of its turn may come before it, and waits for the reply to the plan's request.
 func (p *pump) clears(c *clearing) {
-	p.post(func() { p.toClear, p.painter.planKept = c, c.call })
+	p.toClear.Store(c)
+	p.post(func() { p.painter.planKept = c.call })
 	p.s.out.Began(false)
-	if err := p.proc.InterruptAll(p.s.ctx); err != nil {
-		p.s.agent.log.Debug("interrupt failed", "session", p.s.id, "err", err)
-	}
+	sent, stop := context.WithCancel(p.s.ctx)
+	stop()
+	_ = p.proc.InterruptAll(sent)
 }
 
 // takesMore reports whether the CLI may get prompts while it works.
-func (p *pump) takesMore() bool { return p.steers && p.toClear == nil && p.s.clearing.Load() == nil }
+func (p *pump) takesMore() bool {
+	return p.steers && p.toClear.Load() == nil && p.s.clearing.Load() == nil
+}
 
 // cleared goes on when the context is clear.
 func (p *pump) cleared(c *clearing) {

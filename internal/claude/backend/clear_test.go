@@ -148,7 +148,6 @@ func TestPlanInClearContextDies(t *testing.T) {
 	}
 }
 
-
 // Cancelled at any moment: the prompt ends as cancelled, or was through.
 func TestPlanInClearContextCancelledAtAnyMoment(t *testing.T) {
 	t.Parallel()
@@ -158,11 +157,25 @@ func TestPlanInClearContextCancelledAtAnyMoment(t *testing.T) {
 		p.plan.Selects("clear_auto")
 		time.Sleep(time.Duration(i) * 500 * time.Microsecond)
 		p.Cancel(p.s)
-		<-p.turn.Done
+		select {
+		case <-p.turn.Done:
+		case <-time.After(8 * time.Second):
+			for _, l := range p.cli.Lines() {
+				println(string(l.Raw))
+			}
+			panic("HANG1")
+		}
 		if p.turn.Resp.Get("stopReason").Str != string(acp.StopReasonEndTurn) {
 			p.turn.Ends(acp.StopReasonCancelled)
 		}
+		tm := time.AfterFunc(8*time.Second, func() {
+			for _, l := range p.cli.Lines() {
+				println(string(l.Raw))
+			}
+			panic("HANG2")
+		})
 		p.next()
+		tm.Stop()
 		p.Leave()
 	}
 }

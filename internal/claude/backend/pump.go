@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -23,6 +24,8 @@ type pump struct {
 	s    *conversation
 	lane *conn.Lane[func()]
 	proc *claude.Process // set before anything is handled
+	// toClear is what to do when the turn is over that is broken off for it.
+	toClear atomic.Pointer[clearing]
 
 	// Of the lane.
 	painter *painter
@@ -31,7 +34,6 @@ type pump struct {
 	opened  bool
 	auto    autoMode
 	asks    []inLine
-	toClear *clearing         // when the turn is over that is broken off for it
 	knows   map[string]object // what the CLI is asked for beside them
 	// early is what the CLI says before its session is open, whatever it is: until
 	// then the editor does not know the session, launch has not noted what the CLI
@@ -247,7 +249,7 @@ func (p *pump) result(m claude.Message) {
 		p.cleared(c)
 		return
 	}
-	next := p.toClear
+	next := p.toClear.Load()
 	if next != nil {
 		end.Then = next
 	}
@@ -255,7 +257,8 @@ func (p *pump) result(m claude.Message) {
 	// that waits into a turn of its own. It is idle then, and not before.
 	end.Perhaps = end.Own && !p.steers && m.Get("queued_turn_count").Int() == 0
 	p.s.out.EndTurn(end, func(cancelled bool) {
-		if p.toClear = nil; next != nil && !cancelled {
+		p.toClear.Store(nil)
+		if next != nil && !cancelled {
 			p.painter.planEnds(next.call)
 		}
 		p.s.usage(m, p.painter.used)

@@ -208,7 +208,7 @@ func TestRealPlanExit(t *testing.T) {
 	turn := e.Prompt(s, "hello")
 	r := e.Asked("1. do it")
 	require.Regexp(t, `^\d+% of the context used( · \$\d+\.\d\d)? · .+ · Plan mode$`, r.Get("toolCall.content.@reverse.0.content.text").Str)
-	require.Equal(t, "default=Yes, and ask before edits|auto=Yes, and use auto mode|acceptEdits=Yes, and accept all edits|plan=No, keep planning", r.Options())
+	require.Regexp(t, `^default=Yes, and ask before edits\|clear_auto=.+\|auto=Yes, and use auto mode\|acceptEdits=Yes, and accept all edits\|plan=No, keep planning$`, r.Options())
 	r.Selects("acceptEdits")
 	turn.Ends(acp.StopReasonEndTurn)
 	require.Contains(t, told(t, api, "toolu_1").Text, "approved")

@@ -27,6 +27,8 @@ type clearing struct {
 	prompt []block // for the new context
 }
 
+const clearCommand = "/clear"
+
 // clearChoice is how the ids of such choices begin. The mode follows.
 const clearChoice = "clear_"
 

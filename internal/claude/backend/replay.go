@@ -44,7 +44,7 @@ func (s *conversation) replay(ctx context.Context, path string) error {
 func (p *painter) replay(e transcript.Entry) {
 	switch e.Kind {
 	case transcript.Prompt:
-		if e.ParentToolUseID == "" {
+		if e.ParentToolUseID == "" && e.Message.Get("message.content.0.text").Str != clearCommand { // what that cleared is not there
 			p.prompt(e.Message)
 		}
 	case transcript.Failure:

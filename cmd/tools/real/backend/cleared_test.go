@@ -38,6 +38,7 @@ func TestRealClearedSessionIsLoaded(t *testing.T) {
 
 	e = load(s)
 	require.NotContains(t, e.Said(s), "Before it.")
+	require.Empty(t, e.Text(s, "user_message_chunk"))
 	e.Prompt(s, "second").Ends(acp.StopReasonEndTurn)
 	e.Leave()
 

@@ -79,7 +79,7 @@ func TestRealPlanInClearContext(t *testing.T) {
 	e.Initialize(`{}`)
 	e.Call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, c.s, c.dir))
 	require.Equal(t, "Done.", e.Said(c.s))
-	require.Equal(t, "/clearImplement the following plan:\n\n1. do it", e.Text(c.s, "user_message_chunk"))
+	require.Equal(t, "Implement the following plan:\n\n1. do it", e.Text(c.s, "user_message_chunk"))
 	e.Prompt(c.s, "more").Ends(acp.StopReasonEndTurn)
 	require.Contains(t, string(c.api.Main()[2].Body), "Done.")
 }

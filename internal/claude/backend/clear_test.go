@@ -26,13 +26,16 @@ type inPlan struct {
 
 const planned = "Implement the following plan:\n\n1. do it"
 
-func planning(t *testing.T) *inPlan {
-	e, cli := scripted(t, ct.Script{SlowMode: "mode", Turns: []ct.Turn{
+func planning(t *testing.T) *inPlan { return planningWith(t, ct.Script{SlowMode: "mode"}) }
+
+func planningWith(t *testing.T, script ct.Script) *inPlan {
+	script.Turns = []ct.Turn{
 		{Match: "go", Steps: steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. do it"}, "", nil)), ct.Text("never said")}},
 		{Match: "/clear", Steps: steps{ct.Wait("clear")}},
 		{Match: planned, Steps: steps{ct.Text("begun"), ct.Wait("plan"), ct.Text(", done")}},
 		{Match: "next", Steps: steps{ct.Text("something else")}},
-	}})
+	}
+	e, cli := scripted(t, script)
 	p := &inPlan{editor: e, cli: cli, s: e.Ready()}
 	p.turn = e.Prompt(p.s, "go")
 	p.plan = e.Asked("1. do it")
@@ -65,6 +68,34 @@ func (p *inPlan) next() {
 	before := p.Said(p.s)
 	p.Prompt(p.s, "next").Ends(acp.StopReasonEndTurn)
 	require.Equal(p.T, "something else", strings.TrimPrefix(p.Said(p.s), before))
+}
+
+// A plan of a turn that no prompt began is gone on with, too.
+func TestPlanInClearContextUnprompted(t *testing.T) {
+	t.Parallel()
+	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
+		{Match: "go", Steps: steps{ct.Text("later")}, After: steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. do it"}, "", nil))}},
+		{Match: "/clear"},
+		{Match: planned, Steps: steps{ct.Text("done")}},
+		{Match: "next", Steps: steps{ct.Text("something else")}},
+	}})
+	p := &inPlan{editor: e, cli: cli, s: e.Ready()}
+	p.Prompt(p.s, "go").Ends(acp.StopReasonEndTurn)
+	e.Asked("1. do it").Selects("clear_auto")
+	e.saying(p.s, "done")
+	p.next()
+	require.Len(t, cli.Prompts(), 4)
+}
+
+// What a mode is that the CLI refuses: the plan has not begun in another one.
+func TestPlanInClearContextWithoutItsMode(t *testing.T) {
+	t.Parallel()
+	p := planningWith(t, ct.Script{NoMode: true})
+	p.plan.Selects("clear_auto")
+	p.releases(clearSteps...)
+	p.turn.Fails("the plan was not begun, because the mode could not be changed")
+	p.next()
+	require.NotContains(t, p.Said(p.s), "begun")
 }
 
 var clearSteps = []string{"clear", "mode", "plan"}

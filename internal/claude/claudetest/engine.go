@@ -247,7 +247,7 @@ func (e *engine) control(id string, r gjson.Result) {
 		}
 		mode := r.Get("mode").String()
 		switch {
-		case !slices.Contains([]string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}, mode):
+		case e.script.NoMode || !slices.Contains([]string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}, mode):
 			e.refuse(id, "Cannot set permission mode: must be one of acceptEdits, auto, bypassPermissions, default, dontAsk, plan", "invalid_mode")
 		case mode == "bypassPermissions" && !e.args.bypass:
 			e.refuse(id, "Cannot set permission mode to bypassPermissions because the session was not launched with --dangerously-skip-permissions", "bypass_not_launched")

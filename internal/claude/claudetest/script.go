@@ -28,8 +28,9 @@ type Script struct {
 	IgnoreInterrupt, IgnoreEOF, IgnoreTerm bool
 	// Old makes a CLI that does not say what becomes of a prompt.
 	Old bool
-	// SlowMode is the name of a release upon which it takes a mode.
+	// SlowMode is the name of a release upon which it takes a mode; with NoMode it takes none.
 	SlowMode string
+	NoMode   bool
 	// Refuse makes it refuse a prompt whose text contains that.
 	Refuse string
 	// StopReading makes it read nothing after that many lines.

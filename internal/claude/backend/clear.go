@@ -10,7 +10,6 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display"
-	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 )
@@ -46,14 +45,6 @@ func withClear(choices []hook.Choice, used string) []hook.Choice {
 		}
 	}
 	return choices
-}
-
-// planOf is the plan that a call of the conversation asks to go on with.
-func planOf(t claude.ToolRequest, tool display.Tool) string {
-	if t.ToolName != "ExitPlanMode" || t.AgentID != "" {
-		return ""
-	}
-	return strings.TrimSpace(gjson.GetBytes(tool.Input, "plan").String())
 }
 
 // clearingFor is what a choice of that kind has to do. Where the old context is to be read

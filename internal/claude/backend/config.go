@@ -301,7 +301,7 @@ func (s *conversation) change(ctx context.Context, id, value string) error {
 		}
 	}
 	if id == effortOption || id == agentOption {
-		s.remember(id, own)
+		s.agent.notes(s.env).keep(s.id, optionNote+id, own) // the CLI's transcript does not tell
 	}
 	return nil
 }
@@ -328,21 +328,15 @@ func (s *conversation) tell(ctx context.Context, request func(context.Context) e
 	return nil
 }
 
-func (s *conversation) swapMode(mode string) (before string) {
-	if before = s.chosen.Load().mode; before == mode { // as nearly always
-		return before
-	}
-	was, _ := s.choose(func(c *choices) { c.mode = mode })
-	return was.mode
-}
-
 // modeChanged tells the editor about a mode that the CLI changed to by itself.
 func (s *conversation) modeChanged(mode string) {
-	if mode == "" || s.swapMode(mode) == mode {
+	if mode == "" || s.chosen.Load().mode == mode { // as nearly always
 		return
 	}
-	s.tellMode(acp.SessionModeId(mode))
-	s.configChanged()
+	if before, _ := s.choose(func(c *choices) { c.mode = mode }); before.mode != mode {
+		s.tellMode(acp.SessionModeId(mode))
+		s.configChanged()
+	}
 }
 
 func (s *conversation) tellMode(mode acp.SessionModeId) {

@@ -70,17 +70,6 @@ func orNil(text string) any {
 	return text
 }
 
-// remember keeps what the user picked for the time when the session is loaded: the
-// CLI's transcript does not tell. Nothing is Claude Code's own choice.
-func (s *conversation) remember(option, value string) {
-	n := s.agent.notes(s.env)
-	if value == "" {
-		n.remove(s.id, optionNote+option)
-		return
-	}
-	n.keep(s.id, optionNote+option, value)
-}
-
 // recall takes up what the user picked when the session was last open. What the
 // editor says now goes before.
 func (s *conversation) recall() {

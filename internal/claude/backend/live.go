@@ -187,15 +187,6 @@ func (f *follower) after(result string) string {
 	return ""
 }
 
-// detach goes on with a command that outlives its call. What its result shows
-// is replaced by the next look.
-func (f *follower) detach() {
-	f.background = true
-	if f.c.terminal == "" {
-		f.again()
-	}
-}
-
 // again makes the next look show everything.
 func (f *follower) again() { f.size, f.sent = -1, "" }
 

@@ -147,7 +147,10 @@ func (p *painter) finish(id string, c *toolCall, result display.Result) {
 	f := p.follower(id)
 	if f != nil {
 		if gjson.GetBytes(result.Structured, "backgroundTaskId").Str == f.task {
-			f.detach()
+			f.background = true // it outlives its call, and the next look replaces what that shows
+			if c.terminal == "" {
+				f.again()
+			}
 		} else {
 			defer f.end()
 		}

@@ -36,11 +36,7 @@ func (p *pump) ask(t claude.ToolRequest) {
 
 // permission asks for leave to use a tool.
 func (p *pump) permission(t claude.ToolRequest, tool display.Tool, told told) {
-	choices := p.s.choicesFor(t)
-	plan := planOf(t, tool)
-	if p.steers && plan != "" {
-		choices = withClear(choices, told.context())
-	}
+	choices, plan := p.choicesFor(t, tool, told)
 	info := tool.Info(p.s.cwd)
 	input, inFile := p.painter.planInput(tool, gjson.Result{})
 	if inFile {
@@ -169,12 +165,17 @@ func decide(t claude.ToolRequest, choices []hook.Choice, response acp.RequestPer
 	return claude.Deny("Permission was not given: the editor replied with the option "+clean.Line(id)+", which was not offered", false)
 }
 
-// choicesFor lists what a user can say to a request.
-func (s *conversation) choicesFor(t claude.ToolRequest) []hook.Choice {
-	if t.ToolName == "ExitPlanMode" {
-		return hook.PlanChoices(s.has)
+// choicesFor lists what a user can say to a request, and the plan that one asks for, if it
+// may be gone on with in a clear context.
+func (p *pump) choicesFor(t claude.ToolRequest, tool display.Tool, told told) (choices []hook.Choice, plan string) {
+	if t.ToolName != "ExitPlanMode" {
+		return hook.Choices(t.Suggestions), ""
 	}
-	return hook.Choices(t.Suggestions)
+	choices, plan = hook.PlanChoices(p.s.has), strings.TrimSpace(gjson.GetBytes(tool.Input, "plan").String())
+	if p.steers && t.AgentID == "" && plan != "" {
+		choices = withClear(choices, told.context())
+	}
+	return choices, plan
 }
 
 func rawJSON(raw json.RawMessage) any {

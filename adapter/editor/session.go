@@ -401,24 +401,26 @@ func (s *Session) wrap(t TurnEnd, end func() session.Event, draw func(cancelled 
 	if !ok {
 		return false
 	}
-	defer s.wrapped(t, e.Cancelled) // also after a panic
+	defer s.wrapped(t) // also after a panic
 	draw(e.Cancelled)
 	return true
 }
 
 // wrapped ends a turn that is drawn, or goes on with what is to be done then: in its
 // prompt, and if it has none, in one of its own.
-func (s *Session) wrapped(t TurnEnd, cancelled bool) {
+func (s *Session) wrapped(t TurnEnd) {
 	var p *promptRequest
+	goesOn := false
 	s.happens(func() session.Event {
-		owner := s.state.Owner()
+		var owner int
+		owner, goesOn = s.state.Owner()
 		if p = s.prompts[owner]; p != nil && t.Then != nil {
 			p.content, p.took = t.Then, plus(p.took, t.Usage)
 			maps.DeleteFunc(s.byID, func(_ string, key int) bool { return key == owner }) // what is still said of it is of that turn
 		}
 		return session.TurnWrapped{GoesOn: t.Then != nil}
 	})
-	if p == nil && t.Then != nil && !cancelled {
+	if p == nil && t.Then != nil && goesOn {
 		s.Say("", t.Then, make(chan struct{}))
 	}
 }

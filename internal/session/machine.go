@@ -64,12 +64,13 @@ func (s *State) Unseen() bool {
 // Working reports whether the agent has a turn.
 func (s *State) Working() bool { return s.turn != nil }
 
-// Owner is the prompt that the turn runs in; 0 for none.
-func (s *State) Owner() int {
+// Owner is the prompt that the turn runs in, 0 for none, and whether that goes on: there is
+// a turn, and nobody has cancelled it.
+func (s *State) Owner() (prompt int, goesOn bool) {
 	if s.turn == nil {
-		return 0
+		return 0, false
 	}
-	return s.turn.owner
+	return s.turn.owner, !s.turn.cancelled
 }
 
 // prompt is one session/prompt.

@@ -271,8 +271,8 @@ func (p *pump) result(m claude.Message) {
 		if cancelled { // those that were in the queue have ended, too
 			end.Prompts = nil
 		}
-		p.report(end.Prompts, unreported(cancelled, failed))
-		p.wrapUp(cancelled || failed)
+		p.report(end.Prompts, unreported(cancelled || next != nil, failed)) // what is edited later is not known yet
+		p.wrapUp(cancelled || failed || next != nil)
 	})
 }
 

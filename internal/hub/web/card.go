@@ -133,7 +133,7 @@ func cardOf(r *hub.Record, now time.Time, whole bool) card {
 	}
 	switch {
 	case r.Call.Server != "":
-		c.For = "MCP server " + clean.Line(r.Call.Server)
+		c.For = serverOf(r)
 	case r.Call.SubAgent.Whose() != "":
 		c.For = clean.Line(r.Call.SubAgent.Whose())
 	}
@@ -150,6 +150,9 @@ func cardOf(r *hub.Record, now time.Time, whole bool) card {
 	}
 	return c
 }
+
+// serverOf is the MCP server that asks, as its forms say it.
+func serverOf(r *hub.Record) string { return "MCP server " + clean.Line(r.Call.Server) }
 
 // talkTitle is the name of the conversation. A program that says nothing about itself has
 // given it the name that there is.

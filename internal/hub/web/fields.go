@@ -56,7 +56,7 @@ func (c *card) questions(r *hub.Record) {
 func (c *card) field(r *hub.Record, v *cardQuestion) {
 	q, n := r.Call.Questions[v.N], len(r.Call.Questions)
 	server := clean.Line(r.Call.Server)
-	name, ok := strings.CutPrefix(q.Header, "MCP server "+server+": ")
+	name, ok := strings.CutPrefix(q.Header, serverOf(r)+": ")
 	at := strings.Index(q.Text, "\n\n"+name)
 	if server == "" || !ok || at < 0 || c.Permission {
 		return

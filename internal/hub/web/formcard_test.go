@@ -54,3 +54,13 @@ func TestOnlyFormsAreDeclinedAsAWhole(t *testing.T) {
 	now := s.find("c1", rec.ID)
 	require.True(t, now.Open())
 }
+
+// The receipt of a form names its fields, as its card does: whose form it is stands beside it.
+func TestReceiptOfAForm(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	s.deployForm("c1")
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":["shop","Staging","3","Yes",null]}`)
+	page := s.expect(200, "GET", "/history", "", "Accept", "text/html")
+	require.Contains(t, page, "<b dir=\"auto\">Name of the service: shop · Environment: Staging · Replicas: 3 · Dry run: Yes</b> · <span dir=\"auto\">MCP server deployer</span>")
+}

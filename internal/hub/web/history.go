@@ -146,6 +146,8 @@ func lineOf(r *hub.Record) line {
 		l.Topic = short(toolView(r).Topic(), 90)
 	} else if len(r.Call.Questions) == 1 || len(r.End.Answers) == 0 { // else each says what it answers
 		l.Topic = short(cmp.Or(r.Call.Questions[0].Header, r.Call.Questions[0].Text), 90)
+	} else if r.Call.Server != "" {
+		l.Topic = serverOf(r)
 	}
 	return l
 }

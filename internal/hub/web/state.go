@@ -146,6 +146,7 @@ func answerLine(r *hub.Record) string {
 		return ""
 	}
 	var all []string
+	server := serverOf(r) // it is said beside the fields of its form
 	for i, a := range r.End.Answers {
 		text := short(answerText(a), 80)
 		if r.Kind == "permission" && buttons(r) && len(a.Selected) == 1 {
@@ -157,7 +158,8 @@ func answerLine(r *hub.Record) string {
 			}
 		}
 		if len(r.End.Answers) > 1 && i < len(r.Call.Questions) && text != "" {
-			text = short(cmp.Or(r.Call.Questions[i].Header, r.Call.Questions[i].Text), 40) + ": " + text
+			name := cmp.Or(r.Call.Questions[i].Header, r.Call.Questions[i].Text)
+			text = short(strings.TrimPrefix(name, server+": "), 40) + ": " + text
 		}
 		if text != "" {
 			all = append(all, text)

@@ -36,17 +36,17 @@ func TestManyAreLines(t *testing.T) {
 	}
 	opened()
 	p.shot("rows")
-	require.JSONEq(t, `[]`, p.eval(`[...document.querySelectorAll(".line")].filter((l) => l.offsetHeight < 44 || l.scrollWidth > l.clientWidth).map((l) => l.innerText)`))
+	require.JSONEq(t, `[]`, p.eval(`[...document.querySelectorAll(".brief")].filter((l) => l.offsetHeight < 44 || l.scrollWidth > l.clientWidth).map((l) => l.innerText)`))
 	require.Equal(t, "0", p.eval(`[...document.querySelectorAll(".row :is(.acts, form, label)")].filter((e) => e.checkVisibility()).length`))
-	require.Equal(t, `"echo 7"`, p.eval(fmt.Sprintf(`document.querySelector('%s').textContent`, at(list[7], " .line [dir]"))))
+	require.Equal(t, `"echo 7"`, p.eval(fmt.Sprintf(`document.querySelector('%s').textContent`, at(list[7], " .brief [dir]"))))
 
-	p.click(at(list[7], " .line"))
+	p.click(at(list[7], " .brief"))
 	opened(list[7])
 	p.shot("rows-open")
 	for _, dark := range []bool{false, true} {
 		q := s.visit(b, map[bool]int{false: 320, true: 1280}[dark], dark)
 		q.until(`document.querySelectorAll(".row").length === 30`)
-		q.click(at(list[1], " .line"))
+		q.click(at(list[1], " .brief"))
 		q.until(fmt.Sprintf(`document.querySelector('%s')`, at(list[1], " .acts .allow:enabled")))
 		require.Equal(t, "true", q.eval(`document.documentElement.scrollWidth <= innerWidth`))
 		q.shot(fmt.Sprint("rows-dark-", dark))
@@ -54,12 +54,12 @@ func TestManyAreLines(t *testing.T) {
 			q.axe("lines")
 		}
 	}
-	p.click(at(list[8], " .line"))
+	p.click(at(list[8], " .brief"))
 	opened(list[8])
 	p.click(at(list[8], " .acts .reject"))
 	p.words("not now")
 	p.eval(`document.activeElement.blur()`)
-	p.click(at(list[20], " .line"))
+	p.click(at(list[20], " .brief"))
 	opened(list[8], list[20]) // a reason has been begun
 	p.until(fmt.Sprintf(`document.querySelector('%s')`, at(list[20], " .acts .allow:enabled")))
 	p.click(at(list[20], " .acts .allow"))
@@ -68,7 +68,7 @@ func TestManyAreLines(t *testing.T) {
 
 	// A double click on a line opens the card, and presses nothing in it.
 	p.twice = true
-	p.click(at(list[2], " .line"))
+	p.click(at(list[2], " .brief"))
 	p.twice = false
 	opened(list[8], list[2])
 	p.eval(`getSelection().empty(); new Promise((done) => setTimeout(done, 3500))`)
@@ -81,7 +81,7 @@ func TestManyAreLines(t *testing.T) {
 	opened(list[8], list[3])
 	p.key("Tab")
 	for range 60 {
-		if p.eval(`document.activeElement.matches(".line")`) == "true" {
+		if p.eval(`document.activeElement.matches(".brief")`) == "true" {
 			break
 		}
 		p.key("Tab")
@@ -107,4 +107,34 @@ func TestManyAreLines(t *testing.T) {
 		_, _ = s.board.Cancel(t.Context(), r.Ref(), "phone")
 	}
 	opened(list[4:9]...)
+}
+
+// Every kind of card has a line that is seen, whatever it shows when it is open.
+func TestEveryKindHasALine(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
+	s.kinds()
+	s.deployForm("c7")
+	s.ask("c8", extras)
+	p := s.visit(b, 390, false)
+	p.until(`document.querySelectorAll(".row").length === 12`)
+	require.JSONEq(t, `[]`, p.eval(`[...document.querySelectorAll(".row")].filter((c) => c.offsetHeight < 44).map((c) => c.textContent)`))
+}
+
+// Of what has come elsewhere a line says where. It covers nothing of the filter.
+func TestNewsBelowCoverNoFilter(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
+	p := s.visit(b, 390, false)
+	p.click("#filter-button")
+	for i := range 40 {
+		s.ask(fmt.Sprint("c", i), free)
+	}
+	p.until(`!document.getElementById("unseen").hidden && document.querySelectorAll(".row").length === 40`)
+	p.eval(`document.activeElement.blur(); scrollTo(0, 0)`)
+	require.JSONEq(t, `[]`, p.eval(`[...document.querySelectorAll("#filter :is(input, select)")].filter((e) => e.checkVisibility()).filter((e) => {
+		const b = e.getBoundingClientRect(); return document.elementFromPoint(b.x + b.width / 2, b.y + b.height / 2) !== e; }).map((e) => e.name)`))
+	p.shot("filter-unseen")
+	p.eval(`scrollTo(0, 700)`)
+	p.until(`document.getElementById("unseen").getBoundingClientRect().top < 99`)
 }

@@ -521,7 +521,7 @@ function fresh(c) {
 // Of what has come where nobody looks, a line over the page says where; it leads there.
 const unseen = new Set(), pill = document.getElementById("unseen"); // ids of cards
 function point() {
-  const list = open().filter((c) => !c.hidden && unseen.has(c.id)), head = (c) => c.querySelector(c.matches(".row") ? ".line" : ".who");
+  const list = open().filter((c) => !c.hidden && unseen.has(c.id)), head = (c) => c.querySelector(c.matches(".row") ? ".brief" : ".who");
   for (const c of list) if (inView(head(c))) unseen.delete(c.id);
   const left = list.filter((c) => unseen.has(c.id)), below = left.filter((c) => top(head(c)) > 99);
   const away = [...unseen].filter((id) => !find(id)); // on another page, or not what the filter wants
@@ -535,7 +535,7 @@ addEventListener("scroll", () => { if (unseen.size) point(); }, { passive: true 
 
 // Times are told as how long ago they were.
 function times() {
-  for (const t of document.querySelectorAll(":is(.who, .line) time")) {
+  for (const t of document.querySelectorAll(":is(.who, .brief) time")) {
     const s = (Date.now() - Date.parse(t.dateTime)) / 1000;
     const ago = s < 5 ? "now" : s < 60 ? Math.floor(s) + " s" : s < 3600 ? Math.floor(s / 60) + " min" : s < 172800 ? Math.floor(s / 3600) + " h" : Math.floor(s / 86400) + " days";
     if (t.textContent !== ago) t.textContent = ago; // else it is laid out again

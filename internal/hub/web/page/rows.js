@@ -8,15 +8,15 @@ const many = 12, few = 6; // it begins with so many, and ends where fewer are le
 
 export function rows({ open, inUse, moved, moving, rearrange, rest }) {
   let compact = false, chosen = null;
-  const holds = (card, focus) => card.contains(focus) && focus !== card && !focus.matches(".line");
+  const holds = (card, focus) => card.contains(focus) && focus !== card && !focus.matches(".brief");
   const busy = (card) => begun(card) || isAlone(card) || card.alone || holds(card, document.activeElement) || card.querySelector(".problem:not([hidden])");
   function fold(card, yes) {
     if (card.matches(".row") === yes) return;
-    if (!card.querySelector(".line")) {
+    if (!card.querySelector(".brief")) {
       const line = document.createElement("button"), [badge, title, time] = [".badge", "h3", ".who time"].map((s) => card.querySelector(s).cloneNode(true));
       const whose = document.createElement("span"), what = document.createElement("span");
       line.type = "button";
-      line.className = "line";
+      line.className = "brief";
       whose.className = "whose";
       whose.textContent = title.textContent + ": ";
       what.dir = "auto";

@@ -58,8 +58,10 @@ type card struct {
 	Edited      int
 	Plan, Draft string
 
-	// Topic is what a permission is for, in a line: a part of its receipt.
+	// Topic is what it is about, in a line: a part of its receipt, and of its line among
+	// many. Line says that no more than that is there yet.
 	Topic     string
+	Line      bool
 	Problem   string
 	Questions []cardQuestion
 	// Tap is set where one tap on an option is the answer, and Decline where one button
@@ -121,6 +123,20 @@ type lane struct {
 
 // cardOf is the card of a record, with all of what it is for, or folded.
 func cardOf(r *hub.Record, now time.Time, whole bool) card {
+	c := headOf(r, now)
+	c.said(r)
+	if c.Permission {
+		c.permit(r, whole)
+	}
+	c.questions(r)
+	if !r.Open() {
+		c.Ending, c.Steps = endingText(r), stepsOf(r.End)
+	}
+	return c
+}
+
+// headOf is a card without what it is for.
+func headOf(r *hub.Record, now time.Time) card {
 	c := card{
 		Key: cardID(r), Group: shownGroup(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
 		Agent: agentOf(r), Model: short(cmp.Or(r.About.Known, r.About.Model), 120), Mark: "question", Verb: "asks", Reject: -1, Edited: -1,
@@ -140,16 +156,17 @@ func cardOf(r *hub.Record, now time.Time, whole bool) card {
 	if r.Kind == "form" {
 		c.Mark, c.Verb = "form", "has a form for you"
 	}
-	c.said(r)
+	asks, _, _ := strings.Cut(strings.TrimSpace(r.Call.Questions[0].Text), "\n")
+	c.Topic = short(unmarked.Replace(asks), 70)
 	if c.Permission {
-		c.permit(r, whole)
-	}
-	c.questions(r)
-	if !r.Open() {
-		c.Ending, c.Steps = endingText(r), stepsOf(r.End)
+		v := toolView(r)
+		c.Mark, c.Verb, c.Topic = v.Mark, v.Verb, cmp.Or(short(v.Topic(), 90), c.Topic)
 	}
 	return c
 }
+
+// unmarked takes the most common marks of Markdown off a line.
+var unmarked = strings.NewReplacer("**", "", "`", "", "# ", "")
 
 // serverOf is the MCP server that asks, as its forms say it.
 func serverOf(r *hub.Record) string { return "MCP server " + clean.Line(r.Call.Server) }
@@ -182,8 +199,7 @@ func (c *card) said(r *hub.Record) {
 	c.Before = template.HTML(b.String())
 	c.Last = look.Inline(clean.Truncate(clean.Block(lastWords(r.About.Said)), 300))
 	first, _, _ := strings.Cut(strings.TrimSpace(r.About.Prompt), "\n")
-	first = strings.NewReplacer("**", "", "`", "", "# ", "").Replace(first)
-	if c.Prompt = "You: " + short(first, 90); first == "" {
+	if c.Prompt = "You: " + short(unmarked.Replace(first), 90); first == "" {
 		c.Prompt = "Earlier in the conversation"
 	}
 	if title := strings.TrimSuffix(c.Title, "…"); title != "" && strings.HasPrefix(clean.Line(r.About.Prompt), title) {
@@ -220,7 +236,7 @@ func (c *card) permit(r *hub.Record, whole bool) {
 	if buttons(r) {
 		c.picks(r, &t)
 	}
-	c.Mark, c.Verb, c.Seen, c.Topic = t.Mark, t.Verb, seenMark(r), short(t.Topic(), 90)
+	c.Seen = seenMark(r)
 	if c.Thing = t.Whole(); !whole && t.Long() {
 		if begin, more := t.Folded(); more >= minFold {
 			c.Thing, c.More, c.Seen = begin, more, ""

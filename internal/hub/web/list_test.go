@@ -24,42 +24,53 @@ func (s *site) askIn(agent, dir, conversation, id, text string) *hub.Record {
 	return r
 }
 
-var asksOnPage = regexp.MustCompile(`Question ([0-9]+)\.`)
+var asksOnPage = regexp.MustCompile(`id="(q[0-9a-f]+)"[^>]* data-topic="Question ([0-9]+)\.`)
 
 func (s *site) listed(query string) (list []string) {
 	s.t.Helper()
 	for _, m := range asksOnPage.FindAllStringSubmatch(s.expect(200, "GET", "/cards?"+query, ""), -1) {
-		list = append(list, m[1])
+		list = append(list, m[2])
 	}
 	return list
 }
 
 // Whoever has waited longest is on top, the questions of a conversation stand
-// together, and all of them can be reached.
+// together, and all of them can be reached: the first fifty whole, the others as lines until
+// somebody opens them.
 func TestTheList(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
-	for i := range 130 {
+	for i := range 330 {
 		s.askIn(fmt.Sprint("Agent", i%2), fmt.Sprint("/src/p", i%3), fmt.Sprint("c", i%10), fmt.Sprint("q", i), fmt.Sprintf("Question %d.", i))
 	}
 	first := s.listed("")
-	require.Len(t, first, 50)
+	require.Len(t, first, 300)
 	require.Equal(t, []string{"0", "30"}, first[:2], "of project 0 and conversation 0")
 	seen := map[string]bool{}
-	for _, from := range []string{"0", "50", "100"} {
+	for _, from := range []string{"0", "300"} {
 		for _, q := range s.listed("from=" + from) {
 			require.False(t, seen[q], q)
 			seen[q] = true
 		}
 	}
-	require.Len(t, seen, 130)
+	require.Len(t, seen, 330)
 	page := s.expect(200, "GET", "/", "")
-	require.Contains(t, page, "130 waiting")
-	require.Contains(t, page, "1 to 50 of 130")
-	require.Equal(t, []string{"77"}, s.listed("q="+url.QueryEscape("question 77.")))
-	require.Len(t, s.listed("agent=Agent1&from=50"), 15)
+	require.Contains(t, page, "330 waiting")
+	require.Contains(t, page, "1 to 300 of 330")
+	cards := s.expect(200, "GET", "/cards", "")
+	require.Equal(t, 50, strings.Count(cards, `class="answer"`))
+	require.Less(t, len(cards), 50*4500+250*800)
+	lines := regexp.MustCompile(` row stub" id="(q[0-9a-f]+)"[^>]* data-topic="Question ([0-9]+)\.`).FindAllStringSubmatch(cards, -1)
+	require.Len(t, lines, 250)
+	for _, how := range []string{"also=", "whole="} {
+		opened := s.expect(200, "GET", "/cards?"+how+lines[99][1], "")
+		require.Equal(t, 51, strings.Count(opened, `class="answer"`))
+		require.Len(t, s.listed(how+lines[99][1]), 300)
+	}
+	require.Equal(t, []string{"299"}, s.listed("q="+url.QueryEscape("question 299.")))
+	require.Len(t, s.listed("agent=Agent1&from=100"), 65)
 	project := regexp.MustCompile(`value="(lane[0-9a-f]+)"`).FindStringSubmatch(page)[1]
-	require.Len(t, s.listed("project="+project), 44)
+	require.Len(t, s.listed("project="+project), 110)
 	require.Contains(t, s.expect(200, "GET", "/cards?q=nothing", ""), "Nothing matches the filter")
 }
 

@@ -22,8 +22,10 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{"asset": addressOf}).ParseFS(files, "page/page.html"))
 })
 
-// maxCards is how many questions the page shows at a time.
-const maxCards = 50
+// maxLines is how many questions the page lists at a time, and maxCards how many of them it
+// has all of. A card is some 4 kB and a line 0.5: on a slow phone a hundred cards take three
+// seconds.
+const maxLines, maxCards = 300, 50
 
 // render writes a page, a part at a time: all of it may be more than there is room
 // for, for each of many slow readers.

@@ -45,8 +45,8 @@ func (v view) fits(r *hub.Record) bool {
 func (v view) filtered() bool { return v.query+v.agent+v.project+v.group != "" }
 
 // waiting is what the page shows: those that have waited longest, project by project,
-// those whose agent is gone behind all others, a page at a time; and also those that
-// somebody has begun to answer.
+// those whose agent is gone behind all others, a page at a time, the first ones whole; and so
+// also those that somebody has begun to answer, or has opened.
 func (s *Server) waiting(d Device, v view) map[string]any {
 	at := s.eventID(s.board.Revision()) // before the list: what comes meanwhile is told
 	all, _ := s.board.Waiting(math.MaxInt)
@@ -55,23 +55,30 @@ func (s *Server) waiting(d Device, v view) map[string]any {
 	total, facets := len(all), facetsOf(all, v)
 	open := only(slices.Clone(all), v.fits)
 	gone := only(slices.Clone(open), func(r *hub.Record) bool { return r.Gone })
-	first, rest := share(only(open, func(r *hub.Record) bool { return !r.Gone }), maxCards)
+	first, rest := share(only(open, func(r *hub.Record) bool { return !r.Gone }), maxLines)
 	open = slices.Concat(first, rest, gone)
 	if v.from >= len(open) {
 		v.from = 0
 	}
-	list := slices.Clone(open[v.from:min(v.from+maxCards, len(open))])
+	list := slices.Clone(open[v.from:min(v.from+maxLines, len(open))])
+	cards := slices.Clone(list[:min(maxCards, len(list))])
 	for _, r := range all {
 		if len(v.also) == 0 && v.whole == "" {
 			break
 		}
-		if id := cardID(r); (id == v.whole || slices.Contains(v.also, id)) && !slices.Contains(list, r) {
-			list = append(list, r)
+		if id := cardID(r); id == v.whole || slices.Contains(v.also, id) {
+			cards = append(cards, r)
+			if !slices.Contains(list, r) {
+				list = append(list, r)
+			}
 		}
 	}
 	now := time.Now()
 	lanes := lanesOf(list, func(r *hub.Record) card {
-		c := cardOf(r, now, cardID(r) == v.whole)
+		c := headOf(r, now)
+		if c.Line = !slices.Contains(cards, r); !c.Line {
+			c = cardOf(r, now, cardID(r) == v.whole)
+		}
 		c.Page = v.secret
 		return c
 	})
@@ -162,13 +169,13 @@ type pages struct {
 }
 
 func pagesOf(v view, n, total int) (p pages) {
-	if n > maxCards {
-		p.Text = fmt.Sprintf("%d to %d of %d", v.from+1, min(v.from+maxCards, n), n)
+	if n > maxLines {
+		p.Text = fmt.Sprintf("%d to %d of %d", v.from+1, min(v.from+maxLines, n), n)
 		if v.from > 0 {
-			p.Earlier = strconv.Itoa(max(v.from-maxCards, 0))
+			p.Earlier = strconv.Itoa(max(v.from-maxLines, 0))
 		}
-		if v.from+maxCards < n {
-			p.Later = strconv.Itoa(v.from + maxCards)
+		if v.from+maxLines < n {
+			p.Later = strconv.Itoa(v.from + maxLines)
 		}
 	}
 	if v.filtered() {

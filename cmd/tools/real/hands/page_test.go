@@ -185,7 +185,7 @@ func TestPageWithMoreThanItShows(t *testing.T) {
 	for i := range 60 {
 		s.ask(fmt.Sprint("more", i), free)
 	}
-	p.until(`document.title === "62 questions waiting · acp-bridge" && document.querySelectorAll(".card:not(.over)").length === 50`)
+	p.until(`document.title === "62 questions waiting · acp-bridge" && document.querySelectorAll(".card:not(.over)").length === 62 && document.querySelectorAll(".stub").length === 12`)
 	require.Equal(t, `"half a thought"`, p.eval(`document.querySelector("textarea[name=t1]").value`))
 	require.NotContains(t, p.eval(`document.querySelector("#news").textContent`), "A question was", "all of them wait")
 	_, err := s.board.Cancel(t.Context(), other.Ref(), "phone")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // Where many wait, those that nobody is at are a line each, which a tap or a key opens.
@@ -137,4 +138,77 @@ func TestNewsBelowCoverNoFilter(t *testing.T) {
 	p.shot("filter-unseen")
 	p.eval(`scrollTo(0, 700)`)
 	p.until(`document.getElementById("unseen").getBoundingClientRect().top < 99`)
+}
+
+// Of a hundred that wait all are in one list. Those far down are no more than their line until
+// somebody opens it: by pointer, by key, or without scripts. What is decided then was in view.
+func TestAHundredAreOneList(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
+	var list []*hub.Record
+	for i := range 100 {
+		list = append(list, s.permit(fmt.Sprint("c", i), "Bash", "execute", "", map[string]any{"command": fmt.Sprintf("echo %d", i)}))
+	}
+	p := s.visit(b, 390, false)
+	p.keepsReceipts()
+	card := func(i int, more string) string {
+		return fmt.Sprintf(`[data-revision^="%d-"]%s`, list[i].Revision, more)
+	}
+	is := func(i int, more string) {
+		t.Helper()
+		p.until(fmt.Sprintf(`document.querySelector('%s')`, card(i, more)))
+	}
+	p.until(`document.querySelectorAll(".row").length === 100 && document.querySelectorAll(".stub").length === 50 && !document.querySelector(".pages span")`)
+	p.shot("hundred")
+	p.click(card(80, " .brief"))
+	is(80, ":not(.row):focus .acts .allow:enabled")
+	p.until(`document.querySelectorAll(".card:not(.row)").length === 1`)
+	p.click(card(80, " .acts .reject"))
+	p.words("not this one")
+	p.eval(`document.activeElement.blur()`)
+	p.click(card(79, " .brief"))
+	is(79, ":not(.row) .acts .allow:enabled")
+	is(80, ":not(.row)") // it has been begun
+	p.click(card(79, " .acts .allow"))
+	require.Equal(t, []string{"Allow"}, s.answered(list[79])[0].Selected)
+
+	// What was begun is there again after a reload, and a line that has the focus keeps it.
+	p.reload()
+	is(80, ":not(.row, .stub) .reason[open]")
+	require.Equal(t, `"not this one"`, p.eval(fmt.Sprintf(`document.querySelector('%s').value`, card(80, " textarea[name=n0]"))))
+	p.eval(fmt.Sprintf(`document.querySelector('%s').focus()`, card(90, " .brief")))
+	late := s.permit("late", "Bash", "execute", "", map[string]any{"command": "echo late"})
+	p.until(`document.querySelectorAll(".card:not(.over)").length === 100`)
+	require.Equal(t, "true", p.eval(fmt.Sprintf(`document.activeElement.matches('%s')`, card(90, ".stub .brief"))))
+	p.key("Enter")
+	is(90, ":not(.row):focus")
+
+	// Whoever does something else meanwhile is not taken to it.
+	p.eval(`{ const ask = fetch; window.fetch = (...what) => String(what[0]).startsWith("/cards") ? new Promise((done) => { window.comes = () => done(ask(...what)); }) : ask(...what); }; 0`)
+	p.click(card(60, " .brief"))
+	p.until(`window.comes`)
+	p.click(card(2, " .brief"))
+	is(2, ":not(.row):focus")
+	p.eval(`comes()`)
+	is(60, ".row:not(.stub)")
+	is(2, ":focus")
+	s.open(append(append(list[:79:79], list[80:]...), late)...)
+
+	q := b.newTab(390, false)
+	q.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
+	q.mute = true
+	code, err := s.access.Code(web.Owner)
+	require.NoError(t, err)
+	q.open(s.url + "/login?code=" + code)
+	q.click("main button")
+	q.until(`document.querySelectorAll(".stub").length === 50`)
+	comes := func(selector string) {
+		q.eval(fmt.Sprintf(`document.querySelector('%s').scrollIntoView({ block: "center" })`, selector))
+	}
+	comes(card(95, " .brief"))
+	q.click(card(95, " .brief"))
+	q.until(fmt.Sprintf(`location.hash && document.querySelector('%s')`, card(95, ":not(.stub) .acts .allow")))
+	comes(card(95, " .acts .allow"))
+	q.click(card(95, " .acts .allow"))
+	require.Equal(t, []string{"Allow"}, s.answered(list[95])[0].Selected)
 }

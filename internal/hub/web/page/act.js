@@ -34,8 +34,6 @@ function answer(form) {
     return (asks.length > 1 ? short(name, 40) + ": " : "") + [...picks, ...words].join(", ");
   }).join(" · "), 160);
 }
-// What a card is about, in a line.
-export const topicOf = (card) => card.dataset.topic || short((card.querySelector(".intro, .text") ?? card.querySelector("h3")).textContent.trim(), 70);
 export function short(t, most = 80) { return t.length > most ? t.slice(0, most) + "…" : t; }
 
 export function stop(card) {

@@ -41,6 +41,7 @@ export function restore(card) {
   // Browsers fill controls by their place, with what was for another question. A field
   // that is reset is laid out at once, which takes its time on a phone.
   const form = card.querySelector("form");
+  if (!form) return; // its line is here alone
   if ([...form.elements].some((e) => e.checked !== e.defaultChecked || "defaultValue" in e && e.value !== e.defaultValue)) form.reset();
   let values;
   try { values = JSON.parse(get(drafts + named(card))); } catch { return; }

@@ -1,6 +1,6 @@
 // Keys for whoever answers many. Where somebody types, keys are letters.
 import { fields } from "./keep.js";
-import { bring, decidable, inView, touchesView } from "./seen.js";
+import { bring, decidable, headOf, inView, touchesView } from "./seen.js";
 
 export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled, opens }) {
   // What keys are for: the card that the person went to, by key or pointer, and when.
@@ -33,7 +33,7 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
     else next = after(card, by);
     go(next ?? now() ?? list.at(by > 0 ? -1 : 0));
   }
-  const inHead = (card) => inView(card.querySelector(".who"));
+  const inHead = (card) => inView(headOf(card));
 
   // Hands that type are not hands that press keys. They type where a field has the focus;
   // where it was taken away from under them; and where a letter comes that means nothing.

@@ -3,7 +3,7 @@ const make = (name, text = "", more = {}) => Object.assign(document.createElemen
 
 // Allows the cards that were seen, once each. A list names them first. What is sent is what
 // each card's own button sends: only for cards that are as they were when the list was shown.
-export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, topicOf, countSeen, bared, settling }) {
+export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, countSeen, bared, settling }) {
   const list = open().filter(may).map((card) => ({ card, as: card.dataset.revision }));
   if (!list.length || document.getElementById("bulk")) return;
   const d = make("dialog", "", { id: "bulk" }), yes = make("button", "", { type: "button", className: "allow" }), ul = make("ul");
@@ -13,7 +13,7 @@ export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, 
     const where = [l.card.querySelector("h3").textContent, l.card.closest(".lane").querySelector(".lane-name strong").textContent].join(" · ");
     l.box = make("input", "", { type: "checkbox", checked: true, autocomplete: "off", onchange: () => d.update() });
     l.text = make("small", where);
-    label.append(l.box, make("span", (button === "Allow" ? "" : button + " · ") + topicOf(l.card), { dir: "auto" }), l.text);
+    label.append(l.box, make("span", (button === "Allow" ? "" : button + " · ") + l.card.dataset.topic, { dir: "auto" }), l.text);
     li.dataset.as = l.as;
     li.append(label);
     ul.append(li);

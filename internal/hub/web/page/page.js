@@ -1,9 +1,9 @@
 // The page works without this script: every question is a plain form. With it,
 // questions come and go by themselves, what was typed survives a reload, and an
 // answer does not leave the page.
-import { acts, given, isPending, labelOf, read, short, stop, topicOf } from "./act.js";
+import { acts, given, isPending, labelOf, read, short, stop } from "./act.js";
 import { begun, drop, fields, forget, forgetAll, headers, isLater, keep, putAside, restore, secret, strays } from "./keep.js";
-import { inView, isCut, lacks, onSeen, touchesView, waits, watch } from "./seen.js";
+import { headOf, inView, isCut, lacks, onSeen, touchesView, waits, watch } from "./seen.js";
 import { notifications, notify, turned } from "./notify.js";
 import { keys } from "./keys.js";
 import { away } from "./away.js";
@@ -178,7 +178,7 @@ function tell(card, what, said, steps) {
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
   if (what) head.textContent = what;
   const several = card.querySelectorAll(".ask").length > 1 && head.textContent.includes(": "); // each says what it is about
-  const topic = several ? "" : topicOf(card);
+  const topic = several ? "" : card.dataset.topic;
   tail.textContent = (head.textContent ? "· " : "") + (topic && topic + " · ") + said;
   if (steps) card.querySelector(".steps").replaceChildren(...steps.map(([text, done]) => {
     const s = document.createElement("span");
@@ -265,8 +265,14 @@ const sentence = (t) => { const s = t.replace(/^bad request:\s/, ""); return s.c
 // After an answer the next of the same agent comes into view, at its top. If it was not
 // there yet, that is for as long as its person does nothing else.
 let acting = null, came = null; // the card that was used last; one that goes on from it
+let opening = ""; // the id of a line whose card is on its way, for as long as nothing else is done
+function fetches(card) {
+  opening = card.matches(".stub") ? card.id : "";
+  if (opening) refresh();
+  return opening;
+}
 for (const kind of ["pointerdown", "click", "keydown", "wheel", "touchmove"]) {
-  addEventListener(kind, (event) => { acting = /wheel|move/.test(kind) ? null : event.target.closest?.(".card"); }, { capture: true, passive: true });
+  addEventListener(kind, (event) => { opening = ""; acting = /wheel|move/.test(kind) ? null : event.target.closest?.(".card"); }, { capture: true, passive: true });
 }
 const follows = (card) => acting?.alone && !card.hidden && acting.dataset.talk === card.dataset.talk;
 function advance(next) {
@@ -379,9 +385,16 @@ function fill(lane, list) {
       begin(card);
       here = card;
       if (follows(card)) came ??= card;
+    } else if (here.matches(".stub") && !card.matches(".stub")) {
+      const focus = here.contains(document.activeElement);
+      here.replaceWith(card);
+      begin(card);
+      if (focus) rest(card);
+      if (card.id === opening) came = card;
+      here = card;
     } else {
       const [was, now] = [here, card].map((c) => c.querySelector(".where"));
-      if (!was.isEqualNode(now)) { was.replaceWith(now); moved(here); } // its buttons have
+      if (was && now && !was.isEqualNode(now)) { was.replaceWith(now); moved(here); } // its buttons have
       here.classList.toggle("away", card.matches(".away"));
       if (here.parentElement !== lane && !touched(here)) place.after(here);
     }
@@ -437,13 +450,13 @@ async function refresh() {
   if (busy) { again = true; return; }
   busy = true;
   try {
-    const also = [...open().filter(touched).map((c) => c.id), ...(location.hash.startsWith("#q") ? [location.hash.slice(1)] : [])];
+    const also = [...open().filter((c) => c.id === opening || touched(c) && !c.matches(".stub:focus, .stub:focus-within")).map((c) => c.id), ...(location.hash.startsWith("#q") ? [location.hash.slice(1)] : [])];
     const query = new URLSearchParams(wanted);
     if (also.length) query.set("also", also.join(","));
     const reply = await fetch("/cards" + (query.size ? "?" + query : ""));
     if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
     if (reply.ok) {
-      for (const c of open()) if (c.querySelector(".problem").textContent === lost) problem(c, "");
+      for (const c of open()) if (c.querySelector(".problem")?.textContent === lost) problem(c, "");
       const html = await reply.text();
       came = null;
       rearrange(() => show(html));
@@ -521,9 +534,9 @@ function fresh(c) {
 // Of what has come where nobody looks, a line over the page says where; it leads there.
 const unseen = new Set(), pill = document.getElementById("unseen"); // ids of cards
 function point() {
-  const list = open().filter((c) => !c.hidden && unseen.has(c.id)), head = (c) => c.querySelector(c.matches(".row") ? ".brief" : ".who");
-  for (const c of list) if (inView(head(c))) unseen.delete(c.id);
-  const left = list.filter((c) => unseen.has(c.id)), below = left.filter((c) => top(head(c)) > 99);
+  const list = open().filter((c) => !c.hidden && unseen.has(c.id));
+  for (const c of list) if (inView(headOf(c))) unseen.delete(c.id);
+  const left = list.filter((c) => unseen.has(c.id)), below = left.filter((c) => top(headOf(c)) > 99);
   const away = [...unseen].filter((id) => !find(id)); // on another page, or not what the filter wants
   pill.to = below[0] ?? left.at(-1) ?? away[0];
   if (!pill.to && !pill.hidden) bared();
@@ -583,6 +596,9 @@ document.addEventListener("click", (event) => {
     const code = event.target.previousElementSibling;
     const done = navigator.clipboard?.writeText(code.textContent).then(() => say("Copied."));
     if (!done) getSelection().selectAllChildren(code); // plain http has no clipboard
+  } else if (card && event.target.closest(".brief")) {
+    event.preventDefault(); // it is for pages without this script
+    choose(card);
   } else if (card && event.target.closest(".dots")) {
     moving(() => { card.querySelector(".also").toggleAttribute("open"); });
     dots(card);
@@ -655,14 +671,15 @@ function visit(card) {
   rest(card);
 }
 const { hold, release, halt } = acts({ say, send, rest });
-const { draw, choose, compact } = rows({ open, inUse, moved, moving, rearrange, rest });
+const { draw, choose, compact } = rows({ open, inUse, moved, moving, rearrange, rest, fetches });
 lazily("#phone-button", "phone", { headers });
 lazily("#keys-button", "sheet");
-lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, topicOf, countSeen, bared, settling });
+lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, countSeen, bared, settling });
 away(say);
 notifications({ say, rearrange });
 keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled, opens: choose });
 open().forEach(begin);
+if (open().some((c) => c.matches(".stub") && begun(c))) refreshSoon();
 addresses();
 count();
 times();

@@ -1,30 +1,18 @@
 // Where many wait, only the card that somebody is at is open: the others are a line each,
 // with what it is about and how old it is. A tap or a key opens one. Nothing is decided in a
-// line, and what has been begun stays open.
-import { isAlone, topicOf } from "./act.js";
+// line, and what has been begun stays open. Of those far down the hub has sent no more than
+// the line: it is asked for the card then.
+import { isAlone } from "./act.js";
 import { begun } from "./keep.js";
 
 const many = 12, few = 6; // it begins with so many, and ends where fewer are left
 
-export function rows({ open, inUse, moved, moving, rearrange, rest }) {
+export function rows({ open, inUse, moved, moving, rearrange, rest, fetches }) {
   let compact = false, chosen = null;
   const holds = (card, focus) => card.contains(focus) && focus !== card && !focus.matches(".brief");
   const busy = (card) => begun(card) || isAlone(card) || card.alone || holds(card, document.activeElement) || card.querySelector(".problem:not([hidden])");
   function fold(card, yes) {
-    if (card.matches(".row") === yes) return;
-    if (!card.querySelector(".brief")) {
-      const line = document.createElement("button"), [badge, title, time] = [".badge", "h3", ".who time"].map((s) => card.querySelector(s).cloneNode(true));
-      const whose = document.createElement("span"), what = document.createElement("span");
-      line.type = "button";
-      line.className = "brief";
-      whose.className = "whose";
-      whose.textContent = title.textContent + ": ";
-      what.dir = "auto";
-      what.textContent = topicOf(card);
-      line.append(badge, whose, what, time);
-      line.onclick = () => choose(card);
-      card.prepend(line);
-    }
+    if (card.matches(".row") === yes || card.matches(".stub")) return;
     card.classList.toggle("row", yes);
     moved(card); // what is under the hand is another thing
   }
@@ -36,7 +24,7 @@ export function rows({ open, inUse, moved, moving, rearrange, rest }) {
   }
   function choose(card) {
     chosen = card;
-    if (!card.matches(".row")) return;
+    if (fetches(card) || !card.matches(".row")) return;
     rearrange(draw, null, card);
     rest(card);
     const box = card.getBoundingClientRect(); // all of it is in view, or its beginning

@@ -77,6 +77,8 @@ export function inView(element) {
   if (!element.checkVisibility?.({ visibilityProperty: true })) return false;
   return Math.min(box.bottom, to) - Math.max(box.top, from) >= Math.min(box.height, to - from) - 1;
 }
+// Where a card, or its line, says whose it is.
+export const headOf = (card) => card.querySelector(card.matches(".row") ? ".brief" : ".who");
 // Whether any of it is.
 export function touchesView(element) {
   const [from, to] = room(), box = element.getBoundingClientRect();

@@ -63,6 +63,9 @@ func RunClaude(ctx context.Context, in io.Reader, out io.Writer) {
 	if h.hub, err = state.caller(); err != nil {
 		return
 	}
+	if e.Name == hook.Stop {
+		h.about = aboutSession(e) // with what its user began the turn
+	}
 	if !e.Asks() {
 		h.note(ctx, data)
 		return
@@ -133,7 +136,7 @@ type hookRun struct {
 	hub   *hublink.Caller
 	event hook.Event
 	name  string
-	about string // of an event that asks
+	about string // of an event that asks, or ends a turn
 
 	ended   atomic.Bool // Claude Code is gone
 	over    atomic.Bool // the dialog in the terminal is
@@ -141,7 +144,7 @@ type hookRun struct {
 }
 
 // writeTime is how long Claude Code may take to write down what it has said: it asks
-// before that, and of a new session nothing is there yet.
+// before that, and of a new session nothing is there yet. The end of a turn waits for nothing.
 const writeTime = time.Second
 
 // aboutSession is what a person is told of the session in which an event asks. It is read
@@ -149,7 +152,7 @@ const writeTime = time.Second
 func aboutSession(e hook.Event) string {
 	a := about.About{Branch: hublink.BranchOf(e.Dir)}
 	said, ok := lastSaid(e)
-	for end := time.Now().Add(writeTime); said.Model == "" && e.Transcript != "" && time.Now().Before(end); said, ok = lastSaid(e) {
+	for end := time.Now().Add(writeTime); e.Name != hook.Stop && said.Model == "" && e.Transcript != "" && time.Now().Before(end); said, ok = lastSaid(e) {
 		time.Sleep(writeTime / 20)
 	}
 	if ok {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -316,6 +317,28 @@ func TestAwayIsWhatTheHubSays(t *testing.T) {
 	}
 }
 
+// At the end of a turn the hub is told with what its user began it, without what looks like a
+// secret.
+func TestHookTellsThePromptOfATurn(t *testing.T) {
+	hookHome(t)
+	dir, work := t.TempDir(), t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", dir)
+	const session = "0b5c7a3e-5a0f-4000-8000-00000000abcd"
+	path := filepath.Join(transcript.Dir(dir, work), session+".jsonl")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(`{"type":"user","message":{"role":"user","content":"deploy, the password is hunter22"}}
+{"type":"assistant","message":{"model":"claude-opus-5","content":[{"type":"text","text":"It is up."}]}}
+`), 0o600))
+	told := make(chan string, 1)
+	server := httptest.NewServer(watchtest.Proves("x", func(_ http.ResponseWriter, r *http.Request) {
+		told <- about.Decode(r.Header.Get(about.Header)).Prompt
+	}))
+	defer server.Close()
+	require.NoError(t, hookState{Hub: server.URL, Token: "x"}.write())
+	require.Empty(t, hooked(t, fmt.Sprintf(`{"hook_event_name":"Stop","session_id":%q,"cwd":%q,"transcript_path":%q}`, session, work, path)))
+	require.Equal(t, "deploy, the password is •••", <-told)
+}
+
 // Claude Code asks before it has written down what it was told: of a new session's first
 // question, too, a person is told the prompt and the model. What is never written holds
 // nothing up for long.
@@ -343,6 +366,10 @@ func TestHookWaitsForWhatWasSaid(t *testing.T) {
 		start := time.Now()
 		require.Empty(t, about.Decode(aboutSession(event)).Prompt)
 		require.Less(t, time.Since(start), 2*writeTime)
+		start = time.Now()
+		event.Name = hook.Stop
+		require.Empty(t, about.Decode(aboutSession(event)).Prompt)
+		require.Zero(t, time.Since(start))
 	})
 }
 

@@ -187,7 +187,7 @@ func (l *Link) turned(t desk.Turn) {
 	at := &question{link: l, path: l.pathOf(t.Session), heard: true}
 	l.running.Go(func() {
 		said := t.About.Told() // here, where it may take its time
-		told := Turn{Event: event, Agent: cmp.Or(t.Agent, l.opts.Agent), Dir: t.Dir, Text: said.Said}
+		told := Turn{Event: event, Agent: cmp.Or(t.Agent, l.opts.Agent), Dir: t.Dir, Text: said.Said, Prompt: said.Prompt}
 		if t.Err != nil {
 			told.Text = about.Redact(t.Err.Error())
 		}

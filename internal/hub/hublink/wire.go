@@ -70,6 +70,8 @@ type Turn struct {
 	Dir   string `json:"dir,omitempty"`
 	// Text is what the agent said last, why it failed, or what it waits for.
 	Text string `json:"text,omitempty"`
+	// Prompt is with what its user began the turn.
+	Prompt string `json:"prompt,omitempty"`
 }
 
 const TurnDone, TurnFailed, TurnWaits = "done", "failed", "waits"

@@ -103,16 +103,20 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 	reply(w, http.StatusOK, s.conversationNow(rec))
 }
 
-// showConversation is a conversation for people: all that was asked in it, in order, what was
-// said before, once, and the last words of turns as far as this hub remembers them.
+// showConversation is a conversation for people: all that was asked in it, in order, and the
+// prompts and last words of its last turns, as far as this hub remembers them.
 func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Record) {
 	now := time.Now()
 	asked := only(s.board.Conversation(rec.Group, rec.Conversation), d.sees)
-	cards := drawn(asked, func(r *hub.Record) card { return cardOf(r, now, false) })
-	turns := slices.DeleteFunc(s.turns.in(rec.Group, rec.Conversation, time.Time{}), func(n turn) bool { return !d.sees(n.record()) })
+	turns := slices.DeleteFunc(s.turns.in(rec.Group, rec.Conversation, time.Time{}), func(n turn) bool { return n.Event == "idle" || !d.sees(n.record()) })
+	last, before := turns[max(0, len(turns)-maxTalkTurns):], time.Time{}
+	if n := len(turns) - len(last); n > 0 {
+		before = turns[n-1].At
+	}
 	title := short(cmp.Or(talkTitle(rec), "Conversation"), maxTalk)
 	render(w, http.StatusOK, "conversation", map[string]any{
-		"Card": cardOf(rec, now, false), "Title": title, "Cards": cards, "Turns": turns[max(0, len(turns)-maxTalkTurns):], "State": stateText(s.conversationNow(rec).State),
+		"Card": cardOf(rec, now, false), "Title": title, "State": stateText(s.conversationNow(rec).State),
+		"Talk": talk(asked, before, last, func(r *hub.Record) card { return cardOf(r, now, false) }),
 	})
 }
 

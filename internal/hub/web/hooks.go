@@ -49,7 +49,7 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 	if !e.Asks() {
 		s.hooked.see(d, e)
 		s.hookEnds(r.Context(), d, e)
-		if t, ok := turnOf(d, e); ok {
+		if t, ok := turnOf(d, e, about.Decode(r.Header.Get(about.Header))); ok {
 			s.turns.add(t)
 		}
 		noDecision(w)

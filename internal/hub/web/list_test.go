@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -130,17 +131,51 @@ func TestAConversationsPage(t *testing.T) {
 	require.Equal(t, 1, strings.Count(page, "I will run the migration first"), "what was said before both is there once")
 }
 
+// A conversation is told in its order: what its user wrote, what was asked on the way, and
+// what the agent said at the end, of each turn that the hub remembers, whoever told of it.
+func TestAConversationIsToldInOrder(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	token := s.device("claude", web.CanHook)
+	ask := func(n int) {
+		s.askIn("Agent", "/src", hookSession, fmt.Sprint(n), fmt.Sprintf("Question %d.", n))
+		_, err := s.board.Cancel(t.Context(), hub.Ref{Conversation: hookSession}, "phone")
+		require.NoError(t, err)
+	}
+	want := []string{}
+	for n := range 8 {
+		ask(n)
+		prompt, said := fmt.Sprintf("Prompt %d, the password is hunter22.", n), fmt.Sprintf("Words %d.", n)
+		if n%2 == 0 {
+			s.expect(200, "POST", "/conversations/"+hookSession+"/turn", string(clean.JSON(map[string]string{"event": "done", "text": said, "prompt": prompt})))
+		} else {
+			s.expect(200, "POST", "/hooks/claude", says("Stop", "last_assistant_message", said), "Authorization", "Bearer "+token, about.Header, about.About{Prompt: prompt}.Encode())
+		}
+		if n < 3 { // of the last five turns it is told
+			want = append(want, fmt.Sprintf("Question %d", n))
+		} else {
+			want = append(want, fmt.Sprintf("Prompt %d", n), fmt.Sprintf("Question %d", n), fmt.Sprintf("Words %d", n))
+		}
+	}
+	ask(8)
+	page := s.expect(200, "GET", "/conversations/"+hookSession, "", "Accept", "text/html")
+	require.Equal(t, append(want, "Question 8"), regexp.MustCompile(`(?:Prompt|Question|Words) [0-9]`).FindAllString(page, -1))
+	require.NotContains(t, page, "hunter22")
+	require.Contains(t, page, `<p class="speaker">You</p>`)
+}
+
 // What an agent said at the end of a turn is shown to whoever may know of it: another agent
 // that asks in the conversation is not one.
 func TestWordsOfATurnAreNotForOtherAgents(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
 	one, two := "Bearer "+s.device("one", web.CanAsk), "Bearer "+s.device("two", web.CanAsk)
-	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"done","text":"Between us."}`, "Authorization", one)
+	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"done","text":"Between us.","prompt":"Among us."}`, "Authorization", one)
 	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", two)
 	page := func(who ...string) string {
 		return s.expect(200, "GET", "/conversations/c1", "", append(who, "Accept", "text/html")...)
 	}
 	require.Contains(t, page(), "Between us.")
 	require.NotContains(t, page("Authorization", two), "Between us.")
+	require.NotContains(t, page("Authorization", two), "Among us.")
 }

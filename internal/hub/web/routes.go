@@ -86,7 +86,7 @@ func (s *Server) table() map[string]route {
 			takes: takes{query: "group", body: object, names: "outcome answers reason by asker"}},
 		"POST /conversations/{id}/questions/{question}/received": {can: ask, change: s.received,
 			takes: takes{query: "group", body: object, names: "consumed refused unsure claim ended asker"}},
-		"POST /conversations/{id}/turn": {can: ask, change: s.turned, takes: takes{query: "group", body: object, names: "event agent dir text asker prompts"}},
+		"POST /conversations/{id}/turn": {can: ask, change: s.turned, takes: takes{query: "group", body: object, names: "event agent dir text prompt asker prompts"}},
 		"POST /hooks/claude":            {can: []Can{CanHook}, change: s.claudeHook, takes: takes{body: document, most: maxHook}},
 		"POST /away":                    {can: read, change: s.away, takes: takes{body: object, names: "away"}},
 		"POST /push":                    {can: read, change: s.addPush, takes: takes{body: object, names: "endpoint expirationTime keys kinds"}},

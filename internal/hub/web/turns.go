@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"iter"
 	"net/http"
 	"slices"
 	"sync"
@@ -30,6 +31,8 @@ type turn struct {
 	Text         string    `json:"text,omitempty"`
 	At           time.Time `json:"at"`
 
+	// Prompt is with what it began, for the conversation's own page.
+	Prompt string `json:"-"`
 	device string
 }
 
@@ -37,8 +40,8 @@ type turn struct {
 const maxWords, maxAgent = 500, 100
 
 // turnOf is what an event tells of a turn.
-func turnOf(d Device, e hook.Event) (t turn, ok bool) {
-	told := hublink.Turn{Agent: "Claude Code", Dir: e.Dir, Text: e.Words}
+func turnOf(d Device, e hook.Event, said about.About) (t turn, ok bool) {
+	told := hublink.Turn{Agent: "Claude Code", Dir: e.Dir, Text: e.Words, Prompt: said.Prompt}
 	switch {
 	case e.Name == hook.Stop:
 		told.Event = hublink.TurnEvent(false, e.Background)
@@ -53,9 +56,11 @@ func turnOf(d Device, e hook.Event) (t turn, ok bool) {
 func newTurn(d Device, group, conversation string, told hublink.Turn) turn {
 	return turn{
 		Group: group, Conversation: conversation, Agent: clean.Truncate(clean.Line(told.Agent), maxAgent), Cwd: clean.Truncate(clean.Line(told.Dir), maxWords),
-		Event: told.Event, Text: clean.Truncate(about.Redact(clean.Block(told.Text)), maxWords), At: time.Now().UTC(), device: d.Name,
+		Event: told.Event, Text: words(told.Text), Prompt: words(told.Prompt), At: time.Now().UTC(), device: d.Name,
 	}
 }
+
+func words(text string) string { return clean.Truncate(about.Redact(clean.Block(text)), maxWords) }
 
 // turned takes the end of a turn from a bridge, or that an agent waits in its terminal.
 func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g given) {
@@ -139,8 +144,43 @@ func (n turn) record() *hub.Record {
 	return &hub.Record{Group: n.Group, Conversation: n.Conversation, Device: n.device}
 }
 
-// Words are what the agent said last.
-func (n turn) Words() template.HTML { return look.Markdown(n.Text) }
+// spoken is a piece of a conversation: a prompt, the last words of a turn, or what was asked.
+type spoken struct {
+	Who  string
+	At   time.Time // of words
+	Text template.HTML
+	Card *card
+}
+
+// talk is a conversation in its order. The cards of a turn stand between its prompt and its
+// last words, if it is known when it began: where the one before has ended.
+func talk(asked []*hub.Record, before time.Time, turns []turn, draw func(*hub.Record) card) iter.Seq[spoken] {
+	return func(yield func(spoken) bool) {
+		words := func(n turn, who, text string) bool {
+			return text == "" || yield(spoken{Who: who, At: n.At, Text: look.Markdown(text)})
+		}
+		cards := func(until func(*hub.Record) bool) bool {
+			for len(asked) > 0 && until(asked[0]) {
+				c := draw(asked[0])
+				if asked = asked[1:]; !yield(spoken{Card: &c}) {
+					return false
+				}
+			}
+			return true
+		}
+		for _, n := range turns {
+			begun := before
+			if before = n.At; begun.IsZero() {
+				begun = n.At
+			}
+			if !cards(func(r *hub.Record) bool { return r.Asked.Before(begun) }) || !words(n, "You", n.Prompt) ||
+				!cards(func(r *hub.Record) bool { return r.Asked.Before(n.At) }) || !words(n, "The agent", n.Text) {
+				return
+			}
+		}
+		cards(func(*hub.Record) bool { return true })
+	}
+}
 
 // in are those of a conversation that are known to have ended after a time.
 func (t *turns) in(group, conversation string, after time.Time) []turn {

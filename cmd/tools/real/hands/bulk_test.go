@@ -76,6 +76,35 @@ func TestAllowWhatWasSeen(t *testing.T) {
 	s.open(list[3], long, written, planned, asked, late)
 }
 
+// What ends while the list is read makes it shorter: a click that was for one row is none for
+// the row that has come under the pointer. A box that was cleared stays so.
+func TestAShorterListTakesNoOldClick(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
+	p, list := s.commands(b, 3)
+	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 1100, "height": 1500, "deviceScaleFactor": 1, "mobile": false})
+	p.eval(`scrollTo(0, document.body.scrollHeight)`)
+	p.until(`document.querySelector("main .bulk:not([hidden])").textContent === "Allow the 3 you have seen…"`)
+	p.insists(`document.querySelector("#bulk[open]")`, func() { p.click("main .bulk") })
+	p.waits(600)
+	p.click("#bulk li:nth-child(3) input")
+	p.until(`document.querySelectorAll("#bulk :checked").length === 2`)
+	// The row moves under the pointer, and the click comes right after that.
+	p.eval(`document.querySelector("#bulk").addEventListener("change", (e) => { window.changed = e.target; });
+		window.clicks = new Promise((done) => new MutationObserver(() => {
+			const label = document.querySelector("#bulk li:nth-child(3) label");
+			label.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1 }));
+			done();
+		}).observe(document.querySelector("#bulk li small"), { childList: true })); 0`)
+	_, err := s.board.Cancel(t.Context(), list[0].Ref(), "phone")
+	require.NoError(t, err)
+	p.eval(`clicks`)
+	require.Equal(t, "true", p.eval(`!window.changed && document.querySelectorAll("#bulk :checked").length === 1`))
+	p.waits(600)
+	p.click("#bulk li:nth-child(3) input")
+	p.until(`document.querySelectorAll("#bulk :checked").length === 2`)
+}
+
 // A hurried hand, or Enter that is held down, opens the list and allows nothing. What has
 // several yeses is not in it.
 func TestTheListOfManyIsReadFirst(t *testing.T) {

@@ -157,3 +157,35 @@ func TestATapBeforeThePageGoes(t *testing.T) {
 		require.Equal(t, []string{"PostgreSQL"}, s.answered(r)[0].Selected)
 	}
 }
+
+// A key that is down on Undo has begun in time, however late it comes up. If it never does,
+// because somebody went elsewhere, the answer is sent all the same.
+func TestAKeyHeldOnUndo(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
+	p, list := s.commands(b, 2)
+	space := func(kind string) {
+		p.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": " ", "code": "Space", "windowsVirtualKeyCode": 32})
+	}
+	holds := func() {
+		t.Helper()
+		p.letter("j")
+		p.insists(`document.activeElement.matches(".acts .allow")`, func() { p.settle(); p.letter("a") })
+		p.key("Enter")
+		p.until(`document.querySelector(".sending:not([hidden])")`)
+		p.eval(`document.querySelector(".sending:not([hidden]) .undo").focus()`)
+		space("keyDown")
+		p.waits(4000)
+		require.Equal(t, "1", p.eval(`document.querySelectorAll(".sending:not([hidden])").length`))
+		s.open(list...)
+	}
+	holds()
+	space("keyUp")
+	p.until(`!document.querySelector(".sending:not([hidden])")`)
+	p.waits(1500)
+	s.open(list...)
+	p.rests()
+	holds()
+	p.eval(`document.activeElement.blur()`)
+	p.until(`document.querySelector(".over .receipt")`)
+}

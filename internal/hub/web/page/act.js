@@ -62,13 +62,17 @@ export function acts({ say, send, rest }) {
     runs(act);
   }
   const runs = (act, least = 0) => { act.timer = setTimeout(() => release(act.card), Math.max(least, act.until - performance.now())); };
-  // A press begins an act: what is pending in its card waits for how it ends.
-  let pressed = [];
-  document.addEventListener("pointerdown", (event) => {
+  // A press begins an act, of a key on Undo, too: what is pending in its card waits for how it ends.
+  let pressed = [], by = "";
+  for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, (event) => {
+    if (kind === "keydown" && !(event.key === " " && event.target.matches(".undo"))) return;
+    by = kind;
     pressed = [...pending.values()].filter((act) => act.card.contains(event.target) || act.bar?.contains(event.target));
     for (const act of pressed) clearTimeout(act.timer);
   }, true);
-  for (const kind of ["pointerup", "pointercancel"]) document.addEventListener(kind, () => {
+  const ends = { pointerup: "pointerdown", pointercancel: "pointerdown", keyup: "keydown", blur: "keydown" };
+  for (const kind in ends) document.addEventListener(kind, () => {
+    if (by !== ends[kind]) return;
     for (const act of pressed) if (pending.get(act.card) === act) runs(act, 1000); // its click comes first
     pressed = [];
   }, true);

@@ -18,7 +18,8 @@ export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, 
     li.append(label);
     ul.append(li);
   }
-  let since = performance.now(); // when the button came to its place
+  let since = performance.now(); // when the button came to its place; rows move when one of them changes
+  ul.onclick = (event) => { if (event.detail && event.timeStamp - since < settling) event.preventDefault(); }; // so are boxes
   const given = () => list.filter(({ box }) => box.checked);
   d.update = () => { // also called by the page, when a card has changed
     for (const l of list) {

@@ -325,10 +325,10 @@ func TestPageWithoutJavaScript(t *testing.T) {
 	p.until(`document.querySelector(".count").textContent === "Nothing waiting"`)
 }
 
-func TestPageWhenTheHubIsRestarted(t *testing.T) {
-	b := newChromium(t)
+// restarting is a hub that can be stopped, and started again at its address with what it had.
+func restarting(t *testing.T) (start func() (*site, func())) {
 	dir, address := t.TempDir(), "127.0.0.1:0"
-	start := func() (*site, func()) {
+	return func() (*site, func()) {
 		store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
 		require.NoError(t, err)
 		board, err := hub.Open(t.Context(), store, hub.Options{})
@@ -344,6 +344,10 @@ func TestPageWhenTheHubIsRestarted(t *testing.T) {
 		u := url.URL{Scheme: "http", Host: address}
 		return &site{t, u.String(), board, access, server}, func() { server.Close(); h.Close(); board.Close(); store.Close() }
 	}
+}
+
+func TestPageWhenTheHubIsRestarted(t *testing.T) {
+	b, start := newChromium(t), restarting(t)
 	s, stop := start()
 	r := s.ask("c1", free)
 	p := s.visit(b, 360, false)

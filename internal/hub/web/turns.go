@@ -169,10 +169,8 @@ func talk(asked []*hub.Record, before time.Time, turns []turn, draw func(*hub.Re
 			return true
 		}
 		for _, n := range turns {
-			begun := before
-			if before = n.At; begun.IsZero() {
-				begun = n.At
-			}
+			begun := cmp.Or(before, n.At)
+			before = n.At
 			if !cards(func(r *hub.Record) bool { return r.Asked.Before(begun) }) || !words(n, "You", n.Prompt) ||
 				!cards(func(r *hub.Record) bool { return r.Asked.Before(n.At) }) || !words(n, "The agent", n.Text) {
 				return

@@ -61,18 +61,13 @@ func (s *Server) waiting(d Device, v view) map[string]any {
 		v.from = 0
 	}
 	list := slices.Clone(open[v.from:min(v.from+maxLines, len(open))])
-	cards := slices.Clone(list[:min(maxCards, len(list))])
-	for _, r := range all {
-		if len(v.also) == 0 && v.whole == "" {
-			break
-		}
-		if id := cardID(r); id == v.whole || slices.Contains(v.also, id) {
-			cards = append(cards, r)
-			if !slices.Contains(list, r) {
-				list = append(list, r)
-			}
-		}
-	}
+	opened := only(slices.Clone(all), func(r *hub.Record) bool {
+		id := cardID(r)
+		return id == v.whole || slices.Contains(v.also, id)
+	})
+	cards := slices.Concat(list[:min(maxCards, len(list))], opened)
+	unlisted := func(r *hub.Record) bool { return !slices.Contains(list, r) }
+	list = append(list, only(opened, unlisted)...)
 	now := time.Now()
 	lanes := lanesOf(list, func(r *hub.Record) card {
 		c := headOf(r, now)

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,19 +16,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
-	"golang.org/x/tools/txtar"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
-// TestScripts plays each file of each testdata/scripts/*.txtar, in a bubble: an editor and an
-// agent with the proxy between them, and people at a desk. A line is a command; one that begins
-// with # is a comment. 'x y' and "x\n" are one word, $name a variable.
+// TestScripts plays each script of testdata/scripts, in a bubble: an editor and an agent with
+// the proxy between them, and people at a desk. Of lines see [acptest.Script].
 //
 //	start conversation working     see start: the options, and what has happened
 //	agent> $grok say:more          it sends lines, in one piece; see line
@@ -42,40 +39,19 @@ import (
 //	editor< where PATH = V         it reads up to a line in which that is so
 //	never PATH TEXT                no line that is skipped has that there
 //	agent quiet                    it has nothing to read; or all of some texts, or none
-//
-// What stands above the first script is for all of a file: let NAME 'TEXT'.
-//
-// A script is played once for each row of the table behind "each NAME...": the rows begin with
-// a tab, and give those variables. "?name COMMAND" is for rows that have a value there,
-// "!name COMMAND" for the others.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/scripts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		require.NoError(t, err)
-		lets := slices.DeleteFunc(strings.Split(string(archive.Comment), "\n"), func(l string) bool {
-			return !strings.HasPrefix(l, "let ")
+	for _, script := range acptest.Scripts(t, "testdata/scripts/*.txtar") {
+		t.Run(script.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				maps.Copy(script.Vars, literals)
+				s := &played{T: t, rows: script, vars: script.Vars, requests: map[string]gjson.Result{}, asked: map[string]string{}}
+				s.entries, s.receipts = make(chan desk.Entry, 1000), make(chan string, 100)
+				for _, line := range script.Lines {
+					s.play(line)
+				}
+			})
 		})
-		for _, script := range archive.Files {
-			lines, rows := table(t, string(script.Data))
-			lines = slices.Concat(lets, lines)
-			for name, vars := range rows {
-				t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+script.Name+name, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						maps.Copy(vars, literals)
-						s := &played{T: t, vars: vars, requests: map[string]gjson.Result{}, asked: map[string]string{}}
-						s.entries, s.receipts = make(chan desk.Entry, 1000), make(chan string, 100)
-						for _, line := range lines {
-							s.line = line
-							s.play(words(t, line))
-						}
-					})
-				})
-			}
-		}
 	}
 }
 
@@ -89,52 +65,10 @@ var literals = map[string]string{
 	"sqlite": selected("SQLite"), "dismissed": `{"outcome":{"outcome":"cancelled"}}`,
 }
 
-// table takes the rows off a script. One without a table has one row.
-func table(t *testing.T, script string) (lines []string, rows map[string]map[string]string) {
-	var names []string
-	rows = map[string]map[string]string{}
-	for line := range strings.Lines(script) {
-		switch line = strings.TrimRight(line, "\n"); {
-		case strings.HasPrefix(line, "each "):
-			names = words(t, line)[1:]
-		case strings.HasPrefix(line, "\t"):
-			values := words(t, line)
-			require.Len(t, values, len(names), line)
-			row := map[string]string{}
-			for i, name := range names {
-				row[name] = values[i]
-			}
-			rows[fmt.Sprint("/", len(rows), " ", values[0])] = row
-		case line != "" && line[0] != '#':
-			lines = append(lines, line)
-		}
-	}
-	if names == nil {
-		rows[""] = map[string]string{}
-	}
-	return lines, rows
-}
-
-var word = regexp.MustCompile(`'[^']*'|"(?:[^"\\]|\\.)*"|\S+`)
-
-func words(t *testing.T, line string) (list []string) {
-	for _, w := range word.FindAllString(line, -1) {
-		if w[0] == '\'' {
-			require.True(t, len(w) > 1 && strings.HasSuffix(w, "'"), line)
-			w = w[1 : len(w)-1]
-		} else if w[0] == '"' {
-			text, err := strconv.Unquote(w)
-			require.NoError(t, err, line)
-			w = text
-		}
-		list = append(list, w)
-	}
-	return list
-}
-
 // played is a script that is played.
 type played struct {
 	*testing.T
+	rows     *acptest.Script
 	p        *proxied
 	line     string
 	vars     map[string]string
@@ -147,34 +81,11 @@ type played struct {
 	never    [][2]string
 }
 
-var variable = regexp.MustCompile(`\$[a-z]+`)
-
-// expand puts variables in, and those that stand in them.
-func (s *played) expand(word string) string {
-	for range 2 {
-		word = s.expandOnce(word)
-	}
-	return word
-}
-
-func (s *played) expandOnce(word string) string {
-	return variable.ReplaceAllStringFunc(word, func(name string) string {
-		v, ok := s.vars[name[1:]]
-		require.True(s, ok, "no %s: %s", name, s.line)
-		return v
-	})
-}
-
-func (s *played) play(a []string) {
-	for ; a[0][0] == '?' || a[0][0] == '!'; a = a[1:] {
-		v, ok := s.vars[a[0][1:]]
-		require.True(s, ok, s.line)
-		if (v != "") != (a[0][0] == '?') {
-			return
-		}
-	}
-	for i := range a {
-		a[i] = s.expand(a[i])
+func (s *played) play(line string) {
+	s.line = line
+	a := s.rows.Command(s.T, line)
+	if a == nil {
+		return
 	}
 	var e *end
 	if s.p != nil {
@@ -218,7 +129,7 @@ func (s *played) play(a []string) {
 			require.NoError(s, err)
 		}
 	case "do":
-		s.play(words(s.T, a[1]))
+		s.play(a[1])
 	case "asking", "settled":
 		state := map[string]desk.State{"asking": desk.Asking, "settled": desk.Settled}[command]
 		e := <-s.entries
@@ -394,43 +305,21 @@ func (s *played) reads(e *end, which string, a []string) {
 // says holds a text against what a script says of it.
 func (s *played) says(text string, a []string) {
 	for ; len(a) > 0; a = a[2:] {
-		s.checks(gjson.Result{Type: gjson.String, Str: text, Raw: text}, []string{".", a[0], a[1]})
+		s.checks(acptest.Whole(text), []string{".", a[0], a[1]})
 	}
 }
 
-// checks holds a message against what a script says of it: PATH = V, != V, ~ V (it holds V), !~ V,
-// json V, raw V, exists, absent. The path . is all of it, and that of what is said is not written.
+// checks holds a message against what a script says of it: PATH and a check. The path . is all
+// of it, and that of what is said is not written.
 func (s *played) checks(m gjson.Result, a []string) {
 	for len(a) > 1 {
-		got, whole := m.Get(a[0]), func(v string) string { return v }
+		got := m.Get(a[0])
 		if a[0] == "." {
-			got, whole = m, s.message
+			if got = m; a[1] == "=" || a[1] == "json" {
+				a[2] = s.message(a[2])
+			}
 		}
-		text := got.String()
-		if op := a[1]; op == "exists" || op == "absent" {
-			require.Equal(s, op == "exists", got.Exists(), "%s: %s", s.line, m.Raw)
-			a = a[2:]
-			continue
-		}
-		require.Greater(s, len(a), 2, s.line)
-		want := a[2]
-		switch a[1] {
-		case "=":
-			require.Equal(s, whole(want), text, "%s: %s", s.line, m.Raw)
-		case "!=":
-			require.NotEqual(s, want, text, "%s: %s", s.line, m.Raw)
-		case "~":
-			require.Contains(s, text, want, "%s: %s", s.line, m.Raw)
-		case "!~":
-			require.NotContains(s, text, want, "%s: %s", s.line, m.Raw)
-		case "raw":
-			require.Equal(s, want, got.Raw, s.line)
-		case "json":
-			require.JSONEq(s, whole(want), got.Raw, s.line)
-		default:
-			require.Fail(s, "no such check", s.line)
-		}
-		a = a[3:]
+		a = acptest.Check(s, s.line+": "+m.Raw, got, a[1:])
 	}
 	require.Empty(s, a, s.line)
 }

@@ -38,7 +38,7 @@ func init() { // they play commands themselves
 		"starts-with": func(p *player, a []string) { p.script.Start = p.turn(a).Steps },
 		"opened-with": func(p *player, a []string) { p.script.Opened = p.turn(a).Steps },
 		"turn":        func(p *player, a []string) { p.script.Turns = append(p.script.Turns, p.turn(a)) },
-		"turn-of":     func(p *player, a []string) { p.script.Turns = append(p.script.Turns, p.turn(words(p.T, a[0]))) },
+		"turn-of":     func(p *player, a []string) { p.script.Turns = append(p.script.Turns, p.turn(acptest.Words(p.T, a[0]))) },
 		"saved": func(p *player, a []string) {
 			for _, line := range slices.DeleteFunc(a, func(s string) bool { return s == "" }) {
 				known := map[string]string{"prompt": promptLine, "ask": askLine, "second": secondLine, "rejected": rejectedLine, "lost": lostLine}[line]
@@ -161,7 +161,7 @@ func init() { // they play commands themselves
 		},
 		// Who watches the desk: "receipt OP V" is the next answer that was used, or not;
 		// "turn-ended NAME OP V" the next turn, and turn-same the same one.
-		"receipt":  func(p *player, a []string) { p.check(text(<-p.receipts), a) },
+		"receipt":  func(p *player, a []string) { p.check(acptest.Whole(<-p.receipts), a) },
 		"receipts": func(p *player, a []string) { require.Equal(p, a[0], strconv.Itoa(len(p.receipts))) },
 		"turn-ended": func(p *player, a []string) {
 			p.over = <-p.overs
@@ -173,7 +173,7 @@ func init() { // they play commands themselves
 			if o.Err != nil {
 				values["error"] = o.Err.Error()
 			}
-			p.check(text(values[a[0]]), a[1:])
+			p.check(acptest.Whole(values[a[0]]), a[1:])
 		},
 		"turns-ended": func(p *player, a []string) { require.Equal(p, a[0], strconv.Itoa(len(p.overs))) },
 		"open-at-desk": func(p *player, a []string) {
@@ -184,10 +184,10 @@ func init() { // they play commands themselves
 			require.Len(p, list, 1)
 			require.Equal(p, a[0], list[0].Call.ID)
 			values := map[string]string{"agent": list[0].Agent, "dir": list[0].Dir, "session": list[0].Call.Session, "task": list[0].Call.SubAgent.Task, "again": fmt.Sprint(list[0].Again)}
-			p.check(text(values[a[1]]), a[2:])
+			p.check(acptest.Whole(values[a[1]]), a[2:])
 		},
 		"method":  func(p *player, a []string) { require.Equal(p, a[0], p.r.Method) },
-		"options": func(p *player, a []string) { p.check(text(p.r.Options()), a) },
+		"options": func(p *player, a []string) { p.check(acptest.Whole(p.r.Options()), a) },
 		"r":       func(p *player, a []string) { p.check(p.r.Get(a[0]), a[1:]) },
 		"picks":   func(p *player, a []string) { p.r.Selects(a[0]) },
 		"types":   func(p *player, a []string) { p.r.Types(a[0]) },
@@ -212,13 +212,13 @@ func init() { // they play commands themselves
 		},
 
 		// What the editor got.
-		"error": func(p *player, a []string) { p.check(text(p.vars["error"]), a) },
+		"error": func(p *player, a []string) { p.check(acptest.Whole(p.vars["error"]), a) },
 		"reply": func(p *player, a []string) { p.check(p.reply.Get(a[0]), a[1:]) },
-		"said":  func(p *player, a []string) { p.check(text(p.e.Said(p.vars["s"])), a) },
+		"said":  func(p *player, a []string) { p.check(acptest.Whole(p.e.Said(p.vars["s"])), a) },
 		// "mark" where the conversation is; "new" is what was said from there on.
 		"mark": func(p *player, a []string) { p.vars["mark"] = p.e.Said(p.open()) },
 		"new": func(p *player, a []string) {
-			p.check(text(strings.TrimPrefix(p.e.Said(p.vars["s"]), p.vars["mark"])), a)
+			p.check(acptest.Whole(strings.TrimPrefix(p.e.Said(p.vars["s"]), p.vars["mark"])), a)
 		},
 		// "in-order A B": B is said behind A; "not-thrice A": A is not said three times.
 		"in-order": func(p *player, a []string) {
@@ -228,9 +228,9 @@ func init() { // they play commands themselves
 		"not-thrice": func(p *player, a []string) { require.Less(p, strings.Count(p.e.Said(p.vars["s"]), a[0]), 3) },
 		"length":     func(p *player, a []string) { require.Equal(p, a[1], strconv.Itoa(len([]rune(p.reply.Get(a[0]).Str)))) },
 		"one-of":     func(p *player, a []string) { require.Contains(p, a[1:], p.reply.Get(a[0]).Str) },
-		"thought":    func(p *player, a []string) { p.check(text(p.e.Text(p.vars["s"], "agent_thought_chunk")), a) },
-		"echoed":     func(p *player, a []string) { p.check(text(p.e.Text(p.vars["s"], "user_message_chunk")), a) },
-		"tool":       func(p *player, a []string) { p.check(text(p.e.Tool(p.vars["s"], a[0])[a[1]]), a[2:]) },
+		"thought":    func(p *player, a []string) { p.check(acptest.Whole(p.e.Text(p.vars["s"], "agent_thought_chunk")), a) },
+		"echoed":     func(p *player, a []string) { p.check(acptest.Whole(p.e.Text(p.vars["s"], "user_message_chunk")), a) },
+		"tool":       func(p *player, a []string) { p.check(acptest.Whole(p.e.Tool(p.vars["s"], a[0])[a[1]]), a[2:]) },
 		"sees":       func(p *player, a []string) { p.e.saying(p.open(), a[0]) },
 		"await": func(p *player, a []string) {
 			p.e.Await(p.open(), p.line, func(u gjson.Result) bool { return is(u, a) })
@@ -273,7 +273,9 @@ func init() { // they play commands themselves
 			require.GreaterOrEqual(p, n, least)
 		},
 		"parts": func(p *player, a []string) { require.Equal(p, a, partLines(p.e, p.vars["s"])) },
-		"part":  func(p *player, a []string) { p.check(text(strings.Join(partLines(p.e, p.vars["s"]), "\n")), a) },
+		"part": func(p *player, a []string) {
+			p.check(acptest.Whole(strings.Join(partLines(p.e, p.vars["s"]), "\n")), a)
+		},
 		"part-count": func(p *player, a []string) {
 			n := strings.Count(strings.Join(partLines(p.e, p.vars["s"]), "\n"), a[0])
 			require.Equal(p, a[1], strconv.Itoa(n), p.line)
@@ -318,7 +320,7 @@ func init() { // they play commands themselves
 		"asked-the-cli": func(p *player, a []string) {
 			p.cli.Await(p.line, func([]ct.Line) bool { return strconv.Itoa(len(p.cli.Prompts())) == a[0] })
 		},
-		"was-told": func(p *player, a []string) { p.check(text(strings.Join(p.cli.Prompts(), "\n")), a) },
+		"was-told": func(p *player, a []string) { p.check(acptest.Whole(strings.Join(p.cli.Prompts(), "\n")), a) },
 		"control":  func(p *player, a []string) { p.check(gjson.ParseBytes(p.cli.Controls(a[0])[0]).Get(a[1]), a[2:]) },
 		"controls": func(p *player, a []string) {
 			n, _ := strconv.Atoi(a[1])
@@ -326,8 +328,8 @@ func init() { // they play commands themselves
 			require.Len(p, p.cli.Controls(a[0]), n)
 		},
 		"starts":    func(p *player, a []string) { require.Equal(p, a[0], strconv.Itoa(len(p.cli.Starts())), p.line) },
-		"args":      func(p *player, a []string) { p.check(text(strings.Join(p.started(a[0]).Args, " ")), a[1:]) },
-		"env":       func(p *player, a []string) { p.check(text(strings.Join(p.started(a[0]).Env, "\n")), a[1:]) },
+		"args":      func(p *player, a []string) { p.check(acptest.Whole(strings.Join(p.started(a[0]).Args, " ")), a[1:]) },
+		"env":       func(p *player, a []string) { p.check(acptest.Whole(strings.Join(p.started(a[0]).Env, "\n")), a[1:]) },
 		"release":   func(p *player, a []string) { p.cli.Release(a[0]) },
 		"kill":      func(p *player, a []string) { kill(p, p.started("last").Pid) },
 		"interrupt": func(p *player, a []string) { interrupt(p, p.started("last").Pid) },
@@ -341,7 +343,7 @@ func init() { // they play commands themselves
 		"kept-script": func(p *player, a []string) { p.first = p.script },
 		"old-script":  func(p *player, a []string) { p.script = p.first },
 		"anew":        func(p *player, a []string) { p.script = ct.Script{} },
-		"logs":        func(p *player, a []string) { p.check(text(p.log.String()), a) },
+		"logs":        func(p *player, a []string) { p.check(acptest.Whole(p.log.String()), a) },
 		"note":        func(p *player, a []string) { require.NoError(p, os.WriteFile(a[0], []byte(a[1]), 0o600)) },
 	}
 	maps.Copy(commands, liveCommands)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
-	"golang.org/x/tools/txtar"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
@@ -24,112 +22,47 @@ import (
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
-// TestScripts plays each file of a testdata/*.txtar: an editor, its user and a scripted
-// CLI. A line is a command, see script_commands_test.go; a line that begins with a # is a
-// comment. 'x y' and "x\n" are one word. $name is a variable: s is the session, dir its
-// directory, child the sub-agent that toolu_a begins.
+// TestScripts plays each script of testdata: an editor, its user and a scripted CLI. Of lines
+// see [acptest.Script], of commands script_commands_test.go. Of the variables, s is the
+// session, dir its directory, child the sub-agent that toolu_a begins.
 //
 //	turn ask toolu_1 which ; text Noted.   what the CLI does on its first prompt
 //	prompt hi                              the user's prompt
 //	asked 'Which database?'                a request of the agent comes
 //	picks SQLite
 //	ends end_turn
-//
-// A script is played once for each row of a table behind "each NAME...", whose rows begin
-// with a tab and give those variables. "?name COMMAND" is for rows that have a value there
-// which is neither empty nor no, "!name COMMAND" for the others; "do $name" is for a
-// value that is commands, with " ;; " between them.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		require.NoError(t, err)
-		require.NotEmpty(t, archive.Files, file)
-		for _, script := range archive.Files {
-			lines, rows := tables(t, string(script.Data))
-			for _, row := range rows {
-				name := strings.TrimSuffix(filepath.Base(file), ".txtar") + "/" + script.Name + row.name
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					p := &player{T: t, editors: map[string]*editor{}, serving: backend.Serve, turns: map[string]*acptest.Turn{}, vars: map[string]string{
-						"child": child, "dir": t.TempDir(), "plainform": plainForm, "login": logIn, "endsturn": endsTurn, "id": reopened, "askboth": askBoth, "words": "echo" + strings.Repeat(" word", 60),
-					}}
-					maps.Copy(p.vars, row.vars)
-					t.Cleanup(func() {
-						if t.Failed() {
-							t.Log("at:", p.line)
-						}
-					})
-					p.play(lines)
-				})
+	for _, script := range acptest.Scripts(t, "testdata/*.txtar") {
+		t.Run(script.Name, func(t *testing.T) {
+			t.Parallel()
+			vars := map[string]string{
+				"child": child, "dir": t.TempDir(), "plainform": plainForm, "login": logIn, "endsturn": endsTurn, "id": reopened, "askboth": askBoth, "words": "echo" + strings.Repeat(" word", 60),
 			}
-		}
-	}
-}
-
-// tableRow is a row of the tables of a script.
-type tableRow struct {
-	name string
-	vars map[string]string
-}
-
-// tables takes the rows off a script: those of all its tables, each with each.
-func tables(t *testing.T, script string) (lines []string, rows []tableRow) {
-	rows = []tableRow{{}}
-	var names []string
-	var of, got []tableRow // what a table multiplies, and what comes of it
-	for line := range strings.Lines(script) {
-		switch line = strings.TrimRight(line, "\n"); {
-		case strings.HasPrefix(line, "each "):
-			names, of, got = words(t, line)[1:], rows, nil
-		case strings.HasPrefix(line, "\t"):
-			values := words(t, line)
-			require.Len(t, values, len(names), line)
-			for _, r := range of {
-				next := tableRow{r.name + "/" + values[0], maps.Clone(r.vars)}
-				if next.vars == nil {
-					next.vars = map[string]string{}
+			maps.Copy(vars, script.Vars)
+			script.Vars = vars
+			p := &player{T: t, rows: script, vars: vars, editors: map[string]*editor{}, serving: backend.Serve, turns: map[string]*acptest.Turn{}}
+			script.Uses = func(name string) {
+				if name == "s" {
+					p.open()
 				}
-				for i, v := range values {
-					next.vars[names[i]] = v
-				}
-				got = append(got, next)
 			}
-			rows = got
-		case line != "" && line[0] != '#':
-			lines = append(lines, line)
-		}
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log("at:", p.line)
+				}
+			})
+			p.play(script.Lines)
+		})
 	}
-	return lines, rows
-}
-
-var word = regexp.MustCompile(`'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|\S+`)
-
-// words cuts a line into words.
-func words(t *testing.T, line string) (list []string) {
-	for _, w := range word.FindAllString(line, -1) {
-		switch w[0] {
-		case '\'':
-			require.True(t, len(w) > 1 && strings.HasSuffix(w, "'"), line)
-			w = strings.ReplaceAll(w[1:len(w)-1], "''", "'")
-		case '"':
-			text, err := strconv.Unquote(w)
-			require.NoError(t, err, line)
-			w = text
-		}
-		list = append(list, w)
-	}
-	return list
 }
 
 // player plays one script.
 type player struct {
 	*testing.T
-	vars    map[string]string
-	ids     sync.Map // of the agent, by names at the desk
+	rows    *acptest.Script
+	vars    map[string]string // of it
+	ids     sync.Map          // of the agent, by names at the desk
 	line    string
 	script  ct.Script
 	first   ct.Script // what was kept of it
@@ -159,18 +92,13 @@ type player struct {
 	hold     chan struct{}
 }
 
-var variable = regexp.MustCompile(`\$[a-z]+`)
-
 func (p *player) play(lines []string) {
 	p.Helper()
 	for i := 0; i < len(lines); i++ {
 		p.line = lines[i]
-		a := words(p.T, p.line)
-		if a = p.applies(a); a == nil {
+		a := p.rows.Command(p.T, p.line)
+		if a == nil {
 			continue
-		}
-		for j := range a {
-			a[j] = p.expand(a[j])
 		}
 		switch a[0] {
 		case "do":
@@ -195,33 +123,6 @@ func (p *player) play(lines []string) {
 		require.True(p, ok, "no such command: %s", p.line)
 		command(p, a[1:])
 	}
-}
-
-// applies takes the conditions off a command, which is none if one does not hold.
-func (p *player) applies(a []string) []string {
-	for ; len(a[0]) > 1 && (a[0][0] == '?' || a[0][0] == '!'); a = a[1:] {
-		v, ok := p.vars[a[0][1:]]
-		require.True(p, ok, p.line)
-		if (v != "" && v != "no") != (a[0][0] == '?') {
-			return nil
-		}
-	}
-	return a
-}
-
-// expand puts variables in, and those that stand in them.
-func (p *player) expand(word string) string {
-	for range 3 {
-		word = variable.ReplaceAllStringFunc(word, func(name string) string {
-			if name == "$s" {
-				p.open()
-			}
-			v, ok := p.vars[name[1:]]
-			require.True(p, ok, "no %s: %s", name, p.line)
-			return v
-		})
-	}
-	return word
 }
 
 // start starts the agent, if it has not been.
@@ -293,7 +194,7 @@ func (p *player) option(name, value string) {
 	case "claude":
 		p.opts.Claude = value
 	case "args":
-		p.opts.Args = words(p.T, value)
+		p.opts.Args = acptest.Words(p.T, value)
 	case "env":
 		p.opts.Env = append(p.opts.Env, value)
 	case "desk":
@@ -331,38 +232,10 @@ func (p *player) option(name, value string) {
 	}
 }
 
-// check holds a value against what a script says of it: = V, != V, ~ V (holds it), !~ V, ^ V, $ V
-// (begins, ends with it), json V, exists, absent.
+// check holds a value against what a script says of it.
 func (p *player) check(got gjson.Result, a []string) {
 	p.Helper()
-	text := got.String()
-	want := ""
-	if a[0] == "exists" || a[0] == "absent" {
-		require.Len(p, a, 1, p.line)
-	} else {
-		require.Len(p, a, 2, p.line)
-		want = a[1]
-	}
-	switch a[0] {
-	case "exists", "absent":
-		require.Equal(p, a[0] == "exists", got.Exists(), "%s: %s", p.line, got.Raw)
-	case "=":
-		require.Equal(p, want, text, p.line)
-	case "!=":
-		require.NotEqual(p, want, text, p.line)
-	case "~":
-		require.Contains(p, text, want, p.line)
-	case "!~":
-		require.NotContains(p, text, want, p.line)
-	case "^":
-		require.True(p, strings.HasPrefix(text, want), "%s: %s", p.line, text)
-	case "$":
-		require.True(p, strings.HasSuffix(text, want), "%s: %s", p.line, text)
-	case "json":
-		require.JSONEq(p, want, got.Raw, p.line)
-	default:
-		require.Fail(p, "no such check", p.line)
-	}
+	require.Empty(p, acptest.Check(p, p.line, got, a), p.line)
 }
 
 // is reports whether an update is as a script says: PATH = V, PATH != V, PATH ~ V or PATH exists.
@@ -378,8 +251,6 @@ func is(u gjson.Result, a []string) bool {
 	}
 	return v.Exists()
 }
-
-func text(s string) gjson.Result { return gjson.Result{Type: gjson.String, Str: s, Raw: s} }
 
 // write makes a file below the session's directory.
 func (p *player) write(name, content string) {

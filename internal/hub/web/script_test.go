@@ -2,8 +2,8 @@ package web_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,14 +12,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
-	"golang.org/x/tools/txtar"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
-// TestScripts plays each file of each testdata/scripts/*.txtar: requests to a hub of its own. A
-// line is a command; one that begins with # is a comment. 'x y' is one word, $name a variable.
+// TestScripts plays each script of testdata/scripts: requests to a hub of its own. Of lines see
+// [acptest.Script].
 //
 //	device bot ask                   a device with a right, and its groups
 //	202 POST @c1/ask $database as bot   a request to conversation c1, and its status; who sends
@@ -43,42 +43,21 @@ import (
 // What a hub refuses is JSON with one sentence, unless it was asked for something else.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/scripts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		require.NoError(t, err)
-		for _, script := range archive.Files {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+script.Name, func(t *testing.T) {
-				t.Parallel()
-				s := &scripted{site: newSite(t, hub.Options{}), marked: map[string]*hub.Record{}, held: map[string]hookEvent{}}
-				s.vars = map[string]string{
-					"ask": askInput, "answered": strings.TrimSuffix(askInput, "}") + `,"answers":{"Which database?":"SQLite"}}`,
-					"bash": bashInput, "session": hookSession,
-					"database": database, "features": features, "azure": blueCall, "sqlite": `{"answers":{"Which database?":"SQLite"}}`,
-					"owner": "Bearer " + token, "large": strings.Repeat("x", 1<<20+1), "form": "application/x-www-form-urlencoded",
-				}
-				for line := range strings.Lines(string(script.Data)) {
-					s.line = strings.TrimRight(line, "\n")
-					s.play(scriptWords(t, s.line))
-				}
+	for _, script := range acptest.Scripts(t, "testdata/scripts/*.txtar") {
+		t.Run(script.Name, func(t *testing.T) {
+			t.Parallel()
+			maps.Copy(script.Vars, map[string]string{
+				"ask": askInput, "answered": strings.TrimSuffix(askInput, "}") + `,"answers":{"Which database?":"SQLite"}}`,
+				"bash": bashInput, "session": hookSession,
+				"database": database, "features": features, "azure": blueCall, "sqlite": `{"answers":{"Which database?":"SQLite"}}`,
+				"owner": "Bearer " + token, "large": strings.Repeat("x", 1<<20+1), "form": "application/x-www-form-urlencoded",
 			})
-		}
+			s := &scripted{site: newSite(t, hub.Options{}), vars: script.Vars, marked: map[string]*hub.Record{}, held: map[string]hookEvent{}}
+			for _, s.line = range script.Lines {
+				s.play(script.Command(t, s.line))
+			}
+		})
 	}
-}
-
-var scriptWord = regexp.MustCompile(`'[^']*'|\S+`)
-
-func scriptWords(t *testing.T, line string) (list []string) {
-	for _, w := range scriptWord.FindAllString(line, -1) {
-		if w[0] == '\'' {
-			require.True(t, len(w) > 1 && strings.HasSuffix(w, "'"), line)
-			w = w[1 : len(w)-1]
-		}
-		list = append(list, w)
-	}
-	return list
 }
 
 // scripted is a hub with a script.
@@ -93,23 +72,10 @@ type scripted struct {
 	never  []string
 }
 
-var (
-	scriptVar = regexp.MustCompile(`\$[a-z]+`)
-	header    = regexp.MustCompile(`^[A-Z][A-Za-z-]+:`)
-)
+var header = regexp.MustCompile(`^[A-Z][A-Za-z-]+:`)
 
 func (s *scripted) play(a []string) {
 	s.t.Helper()
-	if len(a) == 0 || a[0][0] == '#' {
-		return
-	}
-	for i := range a {
-		a[i] = scriptVar.ReplaceAllStringFunc(a[i], func(name string) string {
-			v, ok := s.vars[name[1:]]
-			require.True(s.t, ok, "no %s: %s", name, s.line)
-			return v
-		})
-	}
 	switch {
 	case s.line[0] == ' ':
 		s.checks(a)
@@ -260,40 +226,16 @@ func (s *scripted) requests(status int, method, path string, more []string) {
 	}
 }
 
-// checks holds the last reply against what a script says of it: PATH = V, != V, ~ V (it holds V), !~ V,
-// json V, shorter N, exists, absent. The path . is all of it.
+// checks holds the last reply against what a script says of it: PATH and a check. The path . is
+// all of it.
 func (s *scripted) checks(a []string) {
 	s.t.Helper()
-	for ; len(a) > 1; a = a[2:] {
+	for len(a) > 1 {
 		got := gjson.Get(s.reply, a[0])
-		text := got.String()
 		if a[0] == "." {
-			got.Raw, text = s.reply, s.reply
+			got = acptest.Whole(s.reply)
 		}
-		if a[1] == "exists" || a[1] == "absent" {
-			require.Equal(s.t, a[1] == "exists", got.Exists(), "%s: %s", s.line, s.reply)
-			continue
-		}
-		require.Greater(s.t, len(a), 2, s.line)
-		switch a[1] {
-		case "=":
-			require.Equal(s.t, a[2], text, "%s: %s", s.line, s.reply)
-		case "~":
-			require.Contains(s.t, text, a[2], s.line)
-		case "!=":
-			require.NotEqual(s.t, a[2], text, s.line)
-		case "!~":
-			require.NotContains(s.t, text, a[2], s.line)
-		case "shorter":
-			most, err := strconv.Atoi(a[2])
-			require.NoError(s.t, err, s.line)
-			require.Less(s.t, len(text), most, s.line)
-		case "json":
-			require.JSONEq(s.t, a[2], got.Raw, s.line)
-		default:
-			require.Fail(s.t, "no such check", s.line)
-		}
-		a = a[1:]
+		a = acptest.Check(s.t, s.line+": "+s.reply, got, a[1:])
 	}
 	require.Empty(s.t, a, s.line)
 }

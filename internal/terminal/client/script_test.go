@@ -4,21 +4,19 @@ package client_test
 
 import (
 	"context"
-	"path/filepath"
-	"regexp"
-	"strconv"
+	"maps"
 	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
-// TestScripts plays each file of each testdata/scripts/*.txtar: a window, its user and its agent.
-// A line is a command; one that begins with # is a comment. 'x y' and "x\n" are one word.
+// TestScripts plays each script of testdata/scripts: a window, its user and its agent. Of lines
+// see [acptest.Script].
 //
 //	open                          a window, whose agent answers initialize and session/new
 //	working                       one with a prompt that runs
@@ -32,42 +30,17 @@ import (
 //	leaves                        the user leaves; quits; done: the window has ended
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/scripts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		require.NoError(t, err)
-		for _, script := range archive.Files {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+script.Name, func(t *testing.T) {
-				t.Parallel()
-				p := &played{t: t, replies: map[string]<-chan string{}, withdraw: map[string]context.CancelFunc{}}
-				for line := range strings.Lines(string(script.Data)) {
-					if a := scriptWords(t, strings.TrimRight(line, "\n")); len(a) > 0 && a[0][0] != '#' {
-						p.line = line
-						p.play(a[0], a[1:])
-					}
-				}
-			})
-		}
+	for _, script := range acptest.Scripts(t, "testdata/scripts/*.txtar") {
+		t.Run(script.Name, func(t *testing.T) {
+			t.Parallel()
+			maps.Copy(script.Vars, literals)
+			p := &played{t: t, replies: map[string]<-chan string{}, withdraw: map[string]context.CancelFunc{}}
+			for _, p.line = range script.Lines {
+				a := script.Command(t, p.line)
+				p.play(a[0], a[1:])
+			}
+		})
 	}
-}
-
-var scriptWord = regexp.MustCompile(`'[^']*'|"(?:[^"\\]|\\.)*"|\S+`)
-
-func scriptWords(t *testing.T, line string) (list []string) {
-	for _, w := range scriptWord.FindAllString(line, -1) {
-		switch w[0] {
-		case '\'':
-			w = strings.Trim(w, "'")
-		case '"':
-			text, err := strconv.Unquote(w)
-			require.NoError(t, err, line)
-			w = text
-		}
-		list = append(list, w)
-	}
-	return list
 }
 
 // played is a script that is played.
@@ -81,16 +54,15 @@ type played struct {
 }
 
 // literals are requests of the agent that scripts know by name.
-var literals = strings.NewReplacer("$permission", permission, "$clean", strings.ReplaceAll(permission, "make test", "make clean"),
-	"$bare", barePermission, "$ofsub", strings.Replace(barePermission, `"s"`, `"sub"`, 1), "$form", form, "$two", twoFields)
+var literals = map[string]string{
+	"permission": permission, "clean": strings.ReplaceAll(permission, "make test", "make clean"),
+	"bare": barePermission, "ofsub": strings.Replace(barePermission, `"s"`, `"sub"`, 1), "form": form, "two": twoFields,
+}
 
 var methods = map[string]string{"permission": acp.ClientMethodSessionRequestPermission, "form": acp.ClientMethodElicitationCreate}
 
 func (p *played) play(command string, a []string) {
 	p.t.Helper()
-	for i := range a {
-		a[i] = literals.Replace(a[i])
-	}
 	switch command {
 	case "open":
 		o := client.Options{Dir: "/srv/shop"}

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	leaktest.Parallel(8)
+	leaktest.Parallel(16)
 	leaktest.Main(m)
 }
 

@@ -75,6 +75,7 @@ func TestNotifyKeepsItsAddressOutOfTheLog(t *testing.T) {
 
 // A script is told by the status that a hub is not ready, and why.
 func TestStatusOfAHubThatIsNotReady(t *testing.T) {
+	t.Parallel()
 	n := natsAlone(t)
 	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", n.ClientURL())
 	status := func() (code int, out, said string) {

@@ -62,6 +62,7 @@ func guardedNATS(t *testing.T) (url, creds string) {
 // Hubs reach a NATS server that wants credentials, and with one --token-file they
 // have one owner.
 func TestCredentialsOfNATS(t *testing.T) {
+	t.Parallel()
 	url, creds := guardedNATS(t)
 	var errOut bytes.Buffer
 	require.Equal(t, exitFailed, run(t.Context(), []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--nats", url}, io.Discard, &errOut))

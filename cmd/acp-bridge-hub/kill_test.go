@@ -16,6 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 // patience is how long a test waits for something that must happen.
@@ -29,6 +31,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("ACP_BRIDGE_HUB_TEST") != "" {
 		main()
 	}
+	leaktest.Parallel(8)
 	testscript.Main(m, map[string]func(){"acp-bridge-hub": main})
 }
 
@@ -170,6 +173,7 @@ func askBody(id string) string {
 }
 
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	command := func(args ...string) (int, string, string) {
 		var out, errOut bytes.Buffer

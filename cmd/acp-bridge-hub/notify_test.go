@@ -88,6 +88,7 @@ func TestNotify(t *testing.T) {
 
 // No group's question is told to another's address.
 func TestNotifyByGroup(t *testing.T) {
+	t.Parallel()
 	own, nextOwn := notified(t, true)
 	web, nextWeb := notified(t, true)
 	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--notify", own, "--notify", "web="+web, "--notify-text")
@@ -110,6 +111,7 @@ func TestNotifyByGroup(t *testing.T) {
 // Of several hubs one tells, and one takes back. What a hub that is told to stop
 // knows of is told before it ends.
 func TestNotifyOnceByTwoHubs(t *testing.T) {
+	t.Parallel()
 	n := natsAlone(t)
 	url, got := addressee(t, true)
 	one := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", n.ClientURL(), "--notify", url)

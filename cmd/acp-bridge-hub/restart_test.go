@@ -69,6 +69,7 @@ func hold(t *testing.T, program, home string, n int) *holding {
 // All are back, none was told as withdrawn, and answers reach the agents. What nobody comes for is
 // left to the terminal.
 func TestCardsOutliveTheHub(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := startHub(t, dir, "127.0.0.1:0")
 	listen := strings.TrimPrefix(p.address, "http://")

@@ -27,6 +27,7 @@ import (
 
 // The token goes to the hub, not to whatever took its address since.
 func TestLoginWithoutAHub(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := startHub(t, dir, "127.0.0.1:0")
 	p.kill()
@@ -65,6 +66,7 @@ func TestEndsPromptly(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	cert, keyFile, err := ownCertificate(t.TempDir(), time.Now())
 	require.NoError(t, err)
 	pair, err := tls.LoadX509KeyPair(cert, keyFile)

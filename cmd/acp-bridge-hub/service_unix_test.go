@@ -59,6 +59,7 @@ func TestSystemdUnit(t *testing.T) {
 // Who is root changes nothing in the folder of a hub of another user while that
 // does not run: it could not read it any more. While it runs, it is asked.
 func TestFolderOfAnother(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can write there")
 	}
@@ -89,6 +90,7 @@ func TestFolderOfAnother(t *testing.T) {
 // The commands of a machine find the owner's token where the hub was told that it
 // is, and make none.
 func TestCommandsFindTheToken(t *testing.T) {
+	t.Parallel()
 	dir, token := t.TempDir(), filepath.Join(t.TempDir(), "owner.token")
 	require.NoError(t, os.WriteFile(token, []byte("the-owner-of-all-hubs\n"), 0o600))
 	p := startHub(t, dir, "127.0.0.1:0", "--token-file", token)

@@ -21,7 +21,7 @@ import (
 const patience = 5 * time.Minute
 
 func TestMain(m *testing.M) {
-	leaktest.Parallel(8)
+	leaktest.Parallel(32)
 	leaktest.Main(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*Server).Start.func1"))
 }
 

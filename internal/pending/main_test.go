@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		_, _ = os.Stdin.Read(make([]byte, 1))
 		os.Exit(0)
 	}
-	leaktest.Parallel(8)
+	leaktest.Parallel(16)
 	leaktest.Main(m)
 }
 

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	if script := os.Getenv(parentVariable); script != "" {
 		parent(script)
 	}
-	leaktest.Parallel(8)
+	leaktest.Parallel(16)
 	leaktest.Main(m)
 }
 

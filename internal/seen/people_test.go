@@ -27,6 +27,7 @@ import (
 
 func TestMain(m *testing.M) {
 	asChild()
+	leaktest.Parallel(16)
 	leaktest.Main(m)
 }
 

@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	leaktest.Parallel(8)
+	leaktest.Parallel(16)
 	os.Exit(m.Run())
 }

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) {
 	ct.Main()
-	leaktest.Parallel(16)
+	leaktest.Parallel(48)
 	leaktest.Main(m, goleak.IgnoreAnyFunction("os/signal.loop"))
 }
 

@@ -133,21 +133,6 @@ func justStarted(t testing.TB) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkFirstScreen reports the best and the median of the same.
-func BenchmarkFirstScreen(b *testing.B) {
-	for name, test := range firstScreens(b) {
-		b.Run(name, func(b *testing.B) {
-			var times []time.Duration
-			for b.Loop() {
-				times = append(times, firstScreen(b, test.args))
-			}
-			slices.Sort(times)
-			b.ReportMetric(float64(times[0].Microseconds())/1000, "ms/best")
-			b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "ms/median")
-		})
-	}
-}
-
 type startOf struct {
 	args   []string
 	limit  time.Duration

@@ -100,20 +100,3 @@ func TestEncodeKeepsRawInput(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(got), `"rawInput":`+raw)
 }
-
-func BenchmarkEncodePermission(b *testing.B) {
-	request := acp.RequestPermissionRequest{
-		SessionId: "s", Meta: map[string]any{"claudeCode": true},
-		ToolCall: acp.ToolCallUpdate{ToolCallId: "t", Content: []acp.ToolCallContent{acp.ToolContent(acp.TextBlock("Which?"))}},
-		Options:  []acp.PermissionOption{{Name: "a", OptionId: "a"}, {Name: "b", OptionId: "b"}},
-	}
-	for name, f := range map[string]func(any) ([]byte, error){"SDK": json.Marshal, "conn": Encode} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, err := f(request)
-				require.NoError(b, err)
-			}
-		})
-	}
-}

@@ -3,7 +3,6 @@ package conn
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"testing"
@@ -146,91 +145,4 @@ func TestBothEnds(t *testing.T) {
 	require.Equal(t, acp.StopReasonCancelled, pr.StopReason)
 	_, err = CallFor[string](ctx, c, "five", nil)
 	require.ErrorIs(t, err, ErrProtocol)
-}
-
-func benchmarkRoundTrip(b *testing.B, ask func(p *pipes) (func() error, func())) {
-	p := newPipes()
-	client := sdkClient(p.clientW, p.clientR)
-	call, end := ask(p)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := call(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.StopTimer()
-	end()
-	p.close()
-	<-client.Done()
-}
-
-// A permission request, answered by the SDK: asked by a Conn.
-func BenchmarkRoundTrip(b *testing.B) {
-	benchmarkRoundTrip(b, func(p *pipes) (func() error, func()) {
-		c := New(p.agentR, p.agentW, nil, nil)
-		req := permission()
-		return func() error {
-			_, err := c.RequestPermission(b.Context(), req)
-			return err
-		}, func() { c.Close() }
-	})
-}
-
-// The same, asked by the SDK.
-func BenchmarkSDKRoundTrip(b *testing.B) {
-	benchmarkRoundTrip(b, func(p *pipes) (func() error, func()) {
-		c := acp.NewConnection(nil, p.agentW, p.agentR)
-		c.SetLogger(slog.New(slog.DiscardHandler))
-		req := permission()
-		return func() error {
-			_, err := acp.SendRequest[acp.RequestPermissionResponse](c, b.Context(), acp.ClientMethodSessionRequestPermission, req)
-			return err
-		}, func() {}
-	})
-}
-
-// A burst of updates, to a peer that reads.
-func BenchmarkNotify(b *testing.B) {
-	r, w := io.Pipe()
-	go io.Copy(io.Discard, r)
-	in, inEnd := io.Pipe()
-	c := New(in, w, nil, nil)
-	update := acp.SessionNotification{SessionId: "s", Update: acp.UpdateAgentMessageText("a few words")}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := c.SessionUpdate(b.Context(), update); err != nil {
-			b.Fatal(err)
-		}
-	}
-	c.Close()
-	w.Close()
-	inEnd.Close()
-}
-
-// Notifications from the peer.
-func BenchmarkReceive(b *testing.B) {
-	in, inEnd := io.Pipe()
-	c := New(in, io.Discard, funcs{}, nil)
-	update, _ := json.Marshal(acp.SessionNotification{SessionId: "s", Update: acp.UpdateAgentMessageText("a few words")})
-	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"session/update","params":%s}`+"\n", update)
-	b.SetBytes(int64(len(line)))
-	b.ReportAllocs()
-	for b.Loop() {
-		inEnd.Write(line)
-	}
-	inEnd.Close()
-	<-c.Done()
-	c.Close()
-}
-
-// What a Conn costs before it does anything.
-func BenchmarkNew(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		r, w := io.Pipe()
-		c := New(r, io.Discard, nil, nil)
-		w.Close()
-		<-c.Done()
-		c.Close()
-	}
 }

@@ -11,51 +11,28 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // serve runs a shell script as the agent. What it is sent goes to in.
-func serve(t *testing.T, script string) (in *os.File, out *output, ended chan error) {
+func serve(t *testing.T, script string) (in *os.File, out *acptest.Written, ended chan error) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	t.Cleanup(func() { w.Close(); r.Close() })
-	out, ended = &output{}, make(chan error, 1)
+	out, ended = &acptest.Written{}, make(chan error, 1)
 	go func() {
 		ended <- Serve(context.Background(), r, out, Command{Args: []string{"sh", "-c", script}}, Options{CancelGrace: 50 * time.Millisecond})
 		w.Close()
 	}()
 	return w, out, ended
-}
-
-// output is what an editor reads.
-type output struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-func (o *output) awaits(t *testing.T, text string) {
-	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(o.String(), text) }, patience, time.Millisecond)
 }
 
 func ends(t *testing.T, ended chan error) error {
@@ -103,7 +80,7 @@ func TestAgentFrozen(t *testing.T) {
 	_, err := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}`+"\n"+
 		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}`+"\n")
 	require.NoError(t, err)
-	out.awaits(t, `{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}`)
+	require.Eventually(t, func() bool { return out.Count(`{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}`) > 0 }, patience, time.Millisecond)
 	require.NoError(t, in.Close())
 	require.NoError(t, ends(t, ended))
 }

@@ -27,30 +27,37 @@ func TestGolden(t *testing.T) {
 			require.NoError(t, err)
 			g := ttytest.Parse(t, ar)
 			for _, size := range g.Sizes {
-				t.Run(size, func(t *testing.T) { onTerminal(t, g, size) })
+				t.Run(size, func(t *testing.T) { onTerminal(t, ar, g, size) })
 			}
 		})
 	}
 }
 
-func onTerminal(t *testing.T, g ttytest.PickerCase, size string) {
+func onTerminal(t *testing.T, ar *txtar.Archive, g ttytest.PickerCase, size string) {
 	w, h := ttytest.SizeOf(t, size)
 	c := start(t, job{Call: g.Call, Choice: g.Choice}, w, h)
 	c.waitFor(ttytest.Drawn(g.Model(t, size))) // raw mode is on
-	for _, s := range g.Steps {
-		c.Sends(ttytest.KeyBytes(t, s.Keys))
-		if want, ok := s.Screens[size]; ok {
-			c.waitFor(want)
+	var left, outcome string
+	for _, f := range ar.Files {
+		switch text := string(f.Data); f.Name {
+		case "keys":
+			c.Sends(ttytest.KeyBytes(t, text))
+		case size:
+			c.waitFor(text)
+		case "left " + size:
+			left = text
+		case "outcome.json":
+			outcome = text
 		}
 	}
 	r := c.end()
 	require.Empty(t, r.Err)
 	got, err := json.MarshalIndent(r.Outcome, "", "  ")
 	require.NoError(t, err)
-	require.Equal(t, g.Outcome, string(got)+"\n")
-	c.wait("the record:\n"+g.Record[size], func(s string) bool {
+	require.Equal(t, outcome, string(got)+"\n")
+	c.wait("the record:\n"+left, func(s string) bool {
 		s = strings.TrimRight(strings.ReplaceAll(s, "█", ""), "\n")
-		want := strings.TrimRight(g.Record[size], "\n")
+		want := strings.TrimRight(left, "\n")
 		if strings.Count(want, "\n") >= h-1 { // the first lines have scrolled away
 			return s != "" && strings.HasSuffix(want, "\n"+s)
 		}

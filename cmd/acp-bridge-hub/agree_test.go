@@ -10,27 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
-
-// natsAlone is a NATS server for hubs to share.
-func natsAlone(t *testing.T) *server.Server {
-	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	require.True(t, n.ReadyForConnections(time.Minute))
-	return n
-}
 
 // Of several hubs one tells an address of a question, and one takes that back, each once.
 // Another address has a turn of its own. Hubs that cannot agree tell all: twice is better
 // than not at all.
 func TestNotifyInTurn(t *testing.T) {
-	n := natsAlone(t)
+	n := netfault.NATS(t, 0)
 	var log bytes.Buffer
 	var hubs []turn
 	for range 2 {
@@ -76,7 +66,7 @@ func TestNotifyKeepsItsAddressOutOfTheLog(t *testing.T) {
 // A script is told by the status that a hub is not ready, and why.
 func TestStatusOfAHubThatIsNotReady(t *testing.T) {
 	t.Parallel()
-	n := natsAlone(t)
+	n := netfault.NATS(t, 0)
 	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", n.ClientURL())
 	status := func() (code int, out, said string) {
 		var stdout, stderr bytes.Buffer

@@ -111,6 +111,7 @@ func TestEveryCommandRuns(t *testing.T) {
 	}
 	for line, test := range elsewhere {
 		require.Contains(t, shownCommands(t), line)
+		require.NoError(t, understood(strings.Fields(line)[1:]))
 		require.True(t, slices.ContainsFunc(glob(t, "*_test.go"), func(name string) bool {
 			data, err := os.ReadFile(name)
 			require.NoError(t, err)

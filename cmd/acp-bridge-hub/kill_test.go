@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
@@ -41,27 +41,8 @@ type process struct {
 	dir            string
 	cmd            *exec.Cmd
 	address, token string
-	log            *saying
+	log            acptest.Written
 	silent         chan struct{} // closed when it says nothing any more
-}
-
-// saying is what a hub says.
-type saying struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (s *saying) Write(text []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(text)
-}
-
-// said is what the hub has said so far.
-func (p *process) said() string {
-	p.log.mu.Lock()
-	defer p.log.mu.Unlock()
-	return p.log.text.String()
 }
 
 // startHub starts a hub. Hubs of one NATS have one owner.
@@ -82,21 +63,21 @@ func startHubIn(t *testing.T, env []string, dir, listen string, args ...string) 
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	p := &process{t: t, dir: dir, cmd: cmd, log: &saying{}, silent: make(chan struct{})}
+	p := &process{t: t, dir: dir, cmd: cmd, silent: make(chan struct{})}
 	t.Cleanup(p.kill)
 	lines := bufio.NewReader(stderr)
 	for line := ""; err == nil && p.address == ""; {
 		if line, err = lines.ReadString('\n'); err == nil {
-			_, err = io.WriteString(p.log, line)
+			_, err = io.WriteString(&p.log, line)
 		}
 		if address, ok := strings.CutPrefix(line, "The hub listens on "); ok {
 			p.address = strings.TrimSpace(address)
 		}
 	}
-	require.NotEmpty(t, p.address, p.said())
+	require.NotEmpty(t, p.address, p.log.String())
 	go func() {
 		defer close(p.silent)
-		_, _ = io.Copy(p.log, lines)
+		_, _ = io.Copy(&p.log, lines)
 	}()
 	data, err := os.ReadFile(filepath.Join(dir, "token"))
 	if i := slices.Index(args, "--token-file"); i >= 0 && err != nil {

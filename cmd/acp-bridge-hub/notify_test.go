@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
 
 // heard is a request that a notification URL got.
@@ -112,7 +113,7 @@ func TestNotifyByGroup(t *testing.T) {
 // knows of is told before it ends.
 func TestNotifyOnceByTwoHubs(t *testing.T) {
 	t.Parallel()
-	n := natsAlone(t)
+	n := netfault.NATS(t, 0)
 	url, got := addressee(t, true)
 	one := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", n.ClientURL(), "--notify", url)
 	two := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", n.ClientURL(), "--notify", url)

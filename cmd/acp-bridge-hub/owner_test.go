@@ -5,27 +5,23 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
 
 // A hub with another owner than the others does not start, and says what to do.
 // The owner gets another token at all hubs at once.
 func TestOwnerOfSeveralHubs(t *testing.T) {
 	t.Parallel()
-	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	require.True(t, n.ReadyForConnections(time.Minute))
+	n := netfault.NATS(t, 0)
 	one := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", n.ClientURL())
 	command := func(code int, args ...string) string {
-		var out written
+		var out acptest.Written
 		require.Equal(t, code, run(t.Context(), append(args, "--nats", n.ClientURL()), &out, &out), out.String())
 		return out.String()
 	}
@@ -48,23 +44,4 @@ func TestOwnerOfSeveralHubs(t *testing.T) {
 
 	require.Equal(t, exitUsage, run(t.Context(), []string{"owner", "--token-file", fresh}, io.Discard, io.Discard))
 	require.Equal(t, exitUsage, run(t.Context(), []string{"owner", "--nats", n.ClientURL()}, io.Discard, io.Discard))
-}
-
-// written is what a command in this process has written so far: several goroutines of
-// it write, and may still do so.
-type written struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (w *written) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(b)
-}
-
-func (w *written) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
 }

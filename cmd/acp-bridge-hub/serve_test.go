@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -98,7 +99,7 @@ func TestTLS(t *testing.T) {
 	require.Equal(t, http.StatusOK, reply.StatusCode)
 	require.True(t, reply.Cookies()[0].Secure)
 	// The commands of this machine know the hub by its certificate, not by a name.
-	var out written
+	var out acptest.Written
 	require.Equal(t, exitOK, run(t.Context(), []string{"status", "--data", p.dir}, &out, &out), out.String())
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, hublink.AddressName), []byte(p.address+"\n"+strings.Repeat("0", 64)+"\n"), 0o600))
 	require.Equal(t, exitFailed, run(t.Context(), []string{"status", "--data", p.dir}, io.Discard, &out))

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
@@ -19,14 +18,8 @@ import (
 // slowly starts a hub whose store can be made slow.
 func slowly(t *testing.T) (p *process, proxy *netfault.Proxy) {
 	t.Helper()
-	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	require.True(t, n.ReadyForConnections(time.Minute))
-	proxy, err = netfault.Listen(strings.TrimPrefix(n.ClientURL(), "nats://"))
-	require.NoError(t, err)
-	t.Cleanup(proxy.Close)
+	n := netfault.NATS(t, 0)
+	proxy = netfault.Between(t, n.ClientURL())
 	p = startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", "nats://"+proxy.Addr())
 	return p, proxy
 }

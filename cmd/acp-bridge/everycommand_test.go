@@ -139,6 +139,9 @@ func TestEveryCommandRuns(t *testing.T) {
 	})
 	for line, test := range elsewhere {
 		require.True(t, there[test], "%s: there is no test %s", line, test)
+		for _, m := range regexp.MustCompile(`^acp-bridge .*?--([a-z-]+)|--([a-z-]+)`).FindAllStringSubmatch(line, -1) {
+			require.True(t, isFlag(m[1]+m[2]) || !strings.HasPrefix(line, "acp-bridge "), line)
+		}
 	}
 }
 

@@ -80,7 +80,7 @@ func NewEditor(t testing.TB, run func(ctx context.Context, in io.Reader, out io.
 	in, agentOut := io.Pipe()
 	e := &Editor{
 		T: t, Requests: make(chan *Request, 100), Served: make(chan error, 1), prompted: make(chan struct{}, 100),
-		Completed: make(chan gjson.Result, 100), In: in, Wire: &wire{w: out}, Gate: newGate(in), changed: make(chan struct{}),
+		Completed: make(chan gjson.Result, 100), In: in, Wire: &wire{w: out}, Gate: &gate{r: in}, changed: make(chan struct{}),
 	}
 	go func() { e.Served <- run(context.Background(), agentIn, agentOut) }()
 	e.Conn = conn.New(e.Gate, e.Wire, e, &conn.Options{Logger: slog.New(slog.DiscardHandler), Trace: e.trace})

@@ -24,15 +24,13 @@ func init() {
 
 // toFile appends lines to a file, which is made with the first.
 func toFile(path string) func([]byte) {
-	var f *os.File
+	file := sync.OnceValues(func() (*os.File, error) { return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) })
 	return func(line []byte) {
-		if f == nil {
-			var err error
-			if f, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
-				panic(err)
-			}
+		f, err := file()
+		if err == nil {
+			_, err = f.Write(append(line, '\n'))
 		}
-		if _, err := f.Write(append(line, '\n')); err != nil {
+		if err != nil {
 			panic(err)
 		}
 	}
@@ -40,12 +38,10 @@ func toFile(path string) func([]byte) {
 
 // Recorder keeps one message of each shape.
 type Recorder struct {
-	// Write gets them, one at a time, as JSON: message, and method if it answers one;
-	// from, what it was made of, if it is relayed; drafts if the client knows them.
+	// Write gets each as JSON: message, and method if it answers one; from, what it was
+	// made of, if it is relayed; drafts if the client knows them.
 	Write func([]byte)
-
-	mu    sync.Mutex
-	shown map[string]bool
+	shown sync.Map // shapes
 }
 
 // Tap is for [ndjson.Tap].
@@ -118,16 +114,9 @@ func (t *tap) line(wire string, dir ndjson.Direction, line []byte) {
 }
 
 func (r *Recorder) record(line []byte, m gjson.Result, answers, from string, drafts bool) {
-	key := fmt.Sprint(drafts, answers, shape(m, ""))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.shown[key] {
+	if _, shown := r.shown.LoadOrStore(fmt.Sprint(drafts, answers, shape(m, "")), true); shown {
 		return
 	}
-	if r.shown == nil {
-		r.shown = map[string]bool{}
-	}
-	r.shown[key] = true
 	out, err := json.Marshal(struct {
 		Message json.RawMessage `json:"message"`
 		Method  string          `json:"method,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidwall/gjson"
 )
@@ -82,16 +83,8 @@ func Forged(id string) string {
 // gate is what an editor reads through. While it is shut the editor reads
 // nothing.
 type gate struct {
-	r io.Reader
-
-	mu   sync.Mutex
-	free chan struct{} // closed while the gate is open
-}
-
-func newGate(r io.Reader) *gate {
-	g := &gate{r: r, free: make(chan struct{})}
-	close(g.free)
-	return g
+	r    io.Reader
+	shut atomic.Pointer[chan struct{}] // closed when it opens; nil while it is open
 }
 
 func (g *gate) Read(b []byte) (int, error) {
@@ -101,35 +94,21 @@ func (g *gate) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (g *gate) wait() { <-g.is(func(bool) {}) }
-
-// is changes the gate, and returns what is closed while it is open.
-func (g *gate) is(change func(open bool)) chan struct{} {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	select {
-	case <-g.free:
-		change(true)
-	default:
-		change(false)
+func (g *gate) wait() {
+	if opens := g.shut.Load(); opens != nil {
+		<-*opens
 	}
-	return g.free
 }
 
 // Close shuts the gate.
 func (g *gate) Close() {
-	g.is(func(open bool) {
-		if open {
-			g.free = make(chan struct{})
-		}
-	})
+	opens := make(chan struct{})
+	g.shut.CompareAndSwap(nil, &opens)
 }
 
 // Open lets the editor read on.
 func (g *gate) Open() {
-	g.is(func(open bool) {
-		if !open {
-			close(g.free)
-		}
-	})
+	if opens := g.shut.Swap(nil); opens != nil {
+		close(*opens)
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
@@ -14,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
 
 func everything(*hub.Record) bool { return true }
@@ -111,11 +111,7 @@ func TestForgetBy(t *testing.T) {
 // after forgetting, none of them has a word of it, and nor has the bucket.
 func TestForgetByWithSeveralHubs(t *testing.T) {
 	t.Parallel()
-	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	n.Start()
-	defer func() { n.Shutdown(); n.WaitForShutdown() }()
-	require.True(t, n.ReadyForConnections(time.Minute))
+	n := netfault.NATS(t, 0)
 	operator, err := nats.Connect(n.ClientURL(), nats.Timeout(patience), nats.RetryOnFailedConnect(true))
 	require.NoError(t, err)
 	defer operator.Close()

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
 
 // An asker that another hub tells of is there for a lease from then on.
@@ -96,11 +96,7 @@ func TestCountedNamesAreBounded(t *testing.T) {
 // A hub whose NATS server is gone says that it is not ready.
 func TestNotReadyWithoutNATS(t *testing.T) {
 	t.Parallel()
-	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	require.True(t, n.ReadyForConnections(time.Minute))
+	n := netfault.NATS(t, 0)
 	store, err := hubstore.Open(t.Context(), hubstore.Options{URL: n.ClientURL()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)

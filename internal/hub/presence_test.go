@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -24,11 +23,7 @@ func natsServer(t *testing.T) (url string) { return natsWith(t, 1<<20) }
 // natsWith is natsServer with another limit for values.
 func natsWith(t *testing.T, limit int32) (url string) {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), NoSystemAccount: true, MaxPayload: limit})
-	require.NoError(t, err)
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(t, s.ReadyForConnections(patience))
+	s := netfault.NATS(t, limit)
 	return s.ClientURL()
 }
 
@@ -163,9 +158,7 @@ func TestAHubThatWasCutOffEndsNothing(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
 	at := natsServer(t)
-	between, err := netfault.Listen(strings.TrimPrefix(at, "nats://"))
-	require.NoError(t, err)
-	t.Cleanup(between.Close)
+	between := netfault.Between(t, at)
 	one, two := boardAt(t, at, hub.Options{Lease: lease}), boardAt(t, "nats://"+between.Addr(), hub.Options{Lease: lease})
 	r, err := one.Ask(t.Context(), hub.Asking{Conversation: "c", Name: "id", Asker: "p", Hold: &hub.Hold{},
 		Call: convert.Call{ID: "id", Questions: []convert.Question{{Text: "Go on?"}}}})

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
@@ -30,7 +30,7 @@ func TestOlderAndNewerHub(t *testing.T) {
 	const newest = `{"version":5,"conversation":"c","id":"q2","kind":"question","call":{"ID":"q2","Questions":[{"Text":"Stop?"}]},"asked":"2026-11-15T20:00:00Z"}`
 	left, err := store.Create(t.Context(), "a.c.0", []byte(newest))
 	require.NoError(t, err)
-	var log logged
+	var log acptest.Written
 	b, err := hub.Open(t.Context(), store, hub.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	t.Cleanup(b.Close)
@@ -175,24 +175,6 @@ func TestAskWhereANewerHubWrote(t *testing.T) {
 		require.NoError(t, store.Delete(t.Context(), r.Key(), newer))
 		require.Eventually(t, func() bool { _, err := b.Ask(t.Context(), asking(c, "q", "Stop?")); return err == nil }, time.Minute, time.Millisecond)
 	}
-}
-
-// logged is a log that is read while it may be written.
-type logged struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // Records of before there was a word for what was withdrawn are read: nobody's choice is

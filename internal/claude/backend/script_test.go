@@ -73,7 +73,7 @@ type player struct {
 	e       *editor
 	shaken  bool // initialized
 	serving serving
-	log     syncBuffer
+	log     acptest.Written
 	turns   map[string]*acptest.Turn
 	last    *acptest.Turn // the one that ended last
 	r       *acptest.Request

@@ -119,7 +119,7 @@ func TestPanicIsOfOneSession(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var log syncBuffer
+			var log acptest.Written
 			cli := ct.New(t, ct.Script{Turns: []ct.Turn{
 				{Match: "wait", Steps: steps{ct.Text("I wait."), ct.Wait("others"), ct.Text("Done.")}},
 				{Match: "break", Steps: steps{ct.Message(ct.TextBlock("cheese"), ct.Question("toolu_1", which)), ct.Text("On.")}},

@@ -10,6 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -23,7 +24,7 @@ func TestEditorIsNotTrusted(t *testing.T) {
 	})
 	for _, trust := range []bool{false, true} {
 		cli := ct.New(t, turns(steps{ct.Text("one")}, steps{ct.Text("two")}))
-		var log syncBuffer
+		var log acptest.Written
 		e := serve(t, backend.Options{Claude: cli.Path, TrustEditor: trust, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		e.Initialize(`{}`)
 		s := e.openWith(given).Get("sessionId").Str

@@ -1,32 +1,32 @@
 package claudetest
 
 import (
+	_ "embed"
+	"encoding/json"
 	"maps"
 	"os"
 )
 
+// What the CLI says of itself when it is initialized, and at the beginning of a turn.
+var (
+	//go:embed initialized.json
+	initialized []byte
+	//go:embed init.json
+	beginning []byte
+)
+
+// with is a fixture and more.
+func with(fixture []byte, more object) (all object) {
+	if err := json.Unmarshal(fixture, &all); err != nil {
+		panic(err)
+	}
+	maps.Copy(all, more)
+	return all
+}
+
 func (e *engine) initReply() object {
 	mode, _ := e.now()
-	reply := object{
-		"commands": []object{
-			{"name": "code-review", "description": "Review the current diff", "argumentHint": "[<target>]", "aliases": []string{"review"}, "builtin": true},
-			{"name": "compact", "description": "Compact the conversation", "argumentHint": "", "builtin": true},
-			{"name": "context", "description": "Show context usage", "argumentHint": "", "builtin": true},
-		},
-		"agents":                  []object{{"name": "general-purpose", "description": "General-purpose agent"}},
-		"output_style":            "default",
-		"available_output_styles": []string{"default", "Concise"},
-		"models": []object{
-			{"value": "default", "supportsAutoMode": true, "resolvedModel": "claude-opus-5-5", "displayName": "Default (recommended)", "description": "Use the default model (currently Opus 5.5)"},
-			{"value": "sonnet", "supportsAutoMode": true, "resolvedModel": "claude-sonnet-5-5", "displayName": "Sonnet", "description": "Efficient for routine tasks"},
-			{"value": "haiku", "supportsAutoMode": true, "resolvedModel": "claude-haiku-5-5", "displayName": "Haiku", "description": "Fastest for quick answers"},
-		},
-		"account":                 object{"tokenSource": "none", "apiKeySource": "ANTHROPIC_API_KEY", "apiProvider": "firstParty"},
-		"pid":                     os.Getpid(),
-		"claude_code_version":     "2.1.325",
-		"current_permission_mode": mode,
-		"session_state":           "idle",
-	}
+	reply := with(initialized, object{"pid": os.Getpid(), "current_permission_mode": mode})
 	maps.Copy(reply, e.script.Init)
 	maps.DeleteFunc(reply, func(_ string, v any) bool { return v == nil })
 	return reply
@@ -35,16 +35,9 @@ func (e *engine) initReply() object {
 func (e *engine) initMessage() object {
 	cwd, _ := os.Getwd()
 	mode, model := e.now()
-	capabilities := []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1", "msg_lifecycle_v1"}
+	message := with(beginning, object{"cwd": cwd, "model": model, "permissionMode": mode})
 	if e.script.Old {
-		capabilities = nil
+		message["capabilities"] = nil
 	}
-	return object{
-		"capabilities": capabilities,
-		"type":         "system", "subtype": "init", "cwd": cwd, "model": model, "permissionMode": mode,
-		"tools":       []string{"Task", "AskUserQuestion", "Bash", "Edit", "ExitPlanMode", "Read", "WebFetch", "Write"},
-		"mcp_servers": []any{}, "slash_commands": []string{"code-review", "compact", "context"},
-		"apiKeySource": "ANTHROPIC_API_KEY", "claude_code_version": "2.1.325", "output_style": "default",
-		"agents": []string{"general-purpose"},
-	}
+	return message
 }

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
@@ -103,24 +103,6 @@ func (h *hubs) link(d *desk.Desk, log io.Writer, token string) *hublink.Link {
 func linked(t *testing.T) (*hubs, *desk.Desk, *hub.Board, *hublink.Link) {
 	h, d := newHubs(t), new(desk.Desk)
 	return h, d, h.start(t.TempDir()), h.link(d, io.Discard, token)
-}
-
-// logs counts what was warned about.
-type logs struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logs) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *logs) count(s string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), s)
 }
 
 const session = "0199a1b2-0000-7000-8000-00000000abcd"
@@ -272,10 +254,10 @@ func TestAnAnswerThatCameTooLateIsUndeliverable(t *testing.T) {
 
 func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
 	t.Parallel()
-	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)
 	h.link(d, out, token)
 	first := ask(t, d, "toolu_1")
-	require.Eventually(t, func() bool { return out.count("reach the hub") == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return out.Count("reach the hub") == 1 }, patience, time.Millisecond)
 	begin := time.Now()
 	first.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
 	first.Leave()
@@ -285,8 +267,8 @@ func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
 	dir := t.TempDir()
 	board := h.start(dir)
 	await(t, board, isOpen)
-	require.Eventually(t, func() bool { return out.count("works again") == 1 }, patience, time.Millisecond)
-	require.Equal(t, 1, out.count("reach the hub"))
+	require.Eventually(t, func() bool { return out.Count("works again") == 1 }, patience, time.Millisecond)
+	require.Equal(t, 1, out.Count("reach the hub"))
 
 	// Reinstalled, with an empty disk: the question is there again.
 	h.stop()
@@ -309,16 +291,16 @@ func askIn(t *testing.T, d *desk.Desk, session, id string) {
 
 func TestAWrongTokenIsWarnedAboutOnce(t *testing.T) {
 	t.Parallel()
-	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)
 	board := h.start(t.TempDir())
 	l := h.link(d, out, "wrong")
 	ask(t, d, "toolu_1")
 	askIn(t, d, "other", "toolu_2")
-	require.Eventually(t, func() bool { return out.count("401") > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return out.Count("401") > 0 }, patience, time.Millisecond)
 	require.NoError(t, d.Answer("toolu_2", []convert.Answer{{Text: "x"}}, "editor"))
 	l.Close()
-	require.Equal(t, 1, out.count("level=WARN"))
-	require.NotContains(t, out.b.String(), "wrong")
+	require.Equal(t, 1, out.Count("level=WARN"))
+	require.NotContains(t, out.String(), "wrong")
 	require.Empty(t, first(board))
 }
 
@@ -326,7 +308,7 @@ func TestAWrongTokenIsWarnedAboutOnce(t *testing.T) {
 // then it knows of the answer.
 func TestAHubThatCannotBeTold(t *testing.T) {
 	t.Parallel()
-	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)
 	var works atomic.Bool
 	h.between = func(w http.ResponseWriter, r *http.Request, _ gjson.Result) bool {
 		refuses := strings.HasSuffix(r.URL.Path, "/settle") && !works.Load()
@@ -340,38 +322,38 @@ func TestAHubThatCannotBeTold(t *testing.T) {
 	ticket := ask(t, d, "toolu_1")
 	await(t, board, (*hub.Record).Open)
 	ticket.Settle(yes, "editor")
-	require.Eventually(t, func() bool { return out.count("reach the hub") > 0 && out.count("the disk is full") > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return out.Count("reach the hub") > 0 && out.Count("the disk is full") > 0 }, patience, time.Millisecond)
 	works.Store(true)
 	require.Equal(t, "editor", await(t, board, func(r *hub.Record) bool { return !r.Open() }).End.By)
-	require.Eventually(t, func() bool { return out.count("works again") > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return out.Count("works again") > 0 }, patience, time.Millisecond)
 }
 
 // A credential that may not ask is told as that, once, and not as a hub that is
 // down. The editor goes on.
 func TestACredentialThatMayNotAsk(t *testing.T) {
 	t.Parallel()
-	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)
 	board := h.start(t.TempDir())
 	phone, err := h.current.Load().access.Add("phone", web.CanAnswer)
 	require.NoError(t, err)
 	l := h.link(d, out, phone)
 	ticket := ask(t, d, "toolu_1")
 	askIn(t, d, "other", "toolu_2")
-	require.Eventually(t, func() bool { return out.count("may not ask") > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return out.Count("may not ask") > 0 }, patience, time.Millisecond)
 	o, here := ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
 	require.True(t, here)
 	require.Equal(t, convert.Answered, o.Status)
 	l.Close()
-	require.Equal(t, 1, out.count("level=WARN"), out.b.String())
-	require.Contains(t, out.b.String(), "may not do this: it can answer")
-	require.Zero(t, out.count("reach the hub"))
+	require.Equal(t, 1, out.Count("level=WARN"), out.String())
+	require.Contains(t, out.String(), "may not do this: it can answer")
+	require.Zero(t, out.Count("reach the hub"))
 	require.Empty(t, first(board))
 }
 
 // What another device asks under the same name is another question.
 func TestAQuestionOfAnotherDevice(t *testing.T) {
 	t.Parallel()
-	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)
 	board := h.start(t.TempDir())
 	bot, err := h.current.Load().access.Add("bot", web.CanAsk)
 	require.NoError(t, err)
@@ -381,7 +363,7 @@ func TestAQuestionOfAnotherDevice(t *testing.T) {
 	ask(t, d, "toolu_1a")
 	await(t, board, func(r *hub.Record) bool { return r.Call.ID == "toolu_1a" && r.Device == "bot" })
 	l.Close()
-	require.Zero(t, out.count("level=WARN"), out.b.String())
+	require.Zero(t, out.Count("level=WARN"), out.String())
 }
 
 // A session that is closed leaves its question at the hub. When that is asked again it is

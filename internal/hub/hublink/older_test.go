@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
@@ -23,7 +24,7 @@ import (
 // what there is to do, and nothing is asked there without it.
 func TestAnOlderHub(t *testing.T) {
 	t.Parallel()
-	h, d, log := newHubs(t), new(desk.Desk), new(logs)
+	h, d, log := newHubs(t), new(desk.Desk), new(acptest.Written)
 	h.between = func(w http.ResponseWriter, r *http.Request, asked gjson.Result) bool {
 		if !strings.HasSuffix(r.URL.Path, "/ask") {
 			return false
@@ -41,7 +42,7 @@ func TestAnOlderHub(t *testing.T) {
 		require.NoError(t, ticket.Turn())
 	}
 	asks(t, d, "again", true)
-	require.Eventually(t, func() bool { return log.count("older than this program has to be upgraded") == 3 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return log.Count("older than this program has to be upgraded") == 3 }, patience, time.Millisecond)
 	open, _ := board.Waiting(10)
 	require.Empty(t, open)
 }

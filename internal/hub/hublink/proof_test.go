@@ -19,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
@@ -29,26 +30,8 @@ func tokenIs(token string) func() (string, error) {
 	return func() (string, error) { return token, nil }
 }
 
-// recorder is a listener that keeps what it is told.
-type recorder struct {
-	mu   sync.Mutex
-	said strings.Builder
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.said.Write(b)
-}
-
-func (r *recorder) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.said.String()
-}
-
 // listen serves each connection with answer until the test ends.
-func listen(t *testing.T, r *recorder, answer func(net.Conn)) string {
+func listen(t *testing.T, r *acptest.Written, answer func(net.Conn)) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	var wg sync.WaitGroup
@@ -149,7 +132,7 @@ func TestTokenGoesToItsHubOnly(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var r recorder
+			var r acptest.Written
 			_, err := call("http://"+listen(t, &r, answer), ownToken)
 			require.ErrorIs(t, err, hublink.ErrNotProven)
 			require.Contains(t, r.String(), "nonce=")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
@@ -77,7 +78,7 @@ func TestTwoCallsWithTheSameWords(t *testing.T) {
 // Ids are an agent's own, and may be anything.
 func TestOddIDs(t *testing.T) {
 	t.Parallel()
-	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)
 	board := h.start(t.TempDir())
 	l := h.link(d, out, token)
 	for _, id := range []string{"..", ".", "a/b", "", "?x=1#y", "%2e%2e", "\x00\n", "ü 漢"} {
@@ -91,23 +92,23 @@ func TestOddIDs(t *testing.T) {
 		<-ticket.Context().Done()
 	}
 	l.Close()
-	require.Zero(t, out.count("level=WARN"), out.b.String())
+	require.Zero(t, out.Count("level=WARN"), out.String())
 }
 
 // A question that a hub does not take says nothing about the hub.
 func TestAQuestionThatTheHubDoesNotTake(t *testing.T) {
 	t.Parallel()
-	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)
 	board := h.start(t.TempDir())
 	l := h.link(d, out, token)
 	odd := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: strings.Repeat("s", 600), ID: "toolu_1a", Questions: []convert.Question{{Text: "Q?"}}}})
 	t.Cleanup(odd.Leave)
-	require.Eventually(t, func() bool { return out.count("the hub refused a question") == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return out.Count("the hub refused a question") == 1 }, patience, time.Millisecond)
 	odd.Asking(0, "editor")
 	ask(t, d, "toolu_2b")
 	await(t, board, isOpen)
 	l.Close()
-	require.Equal(t, 1, out.count("level=WARN"))
+	require.Equal(t, 1, out.Count("level=WARN"))
 }
 
 // The editor and a phone answer at the same moment, again and again: the agent
@@ -187,7 +188,7 @@ func TestTurnsAreTold(t *testing.T) {
 			defer s.Close()
 			u, err := url.Parse(s.URL)
 			require.NoError(t, err)
-			var log logs
+			var log acptest.Written
 			var d desk.Desk
 			h := &hubs{t: t, url: u}
 			l := h.link(&d, &log, token)
@@ -198,7 +199,7 @@ func TestTurnsAreTold(t *testing.T) {
 			require.Equal(t, "/conversations/"+session+`/turn {"event":"`+hublink.TurnFailed+`","agent":"goose","text":"no API_TOKEN=•••"}`, <-got)
 			l.Close()
 			require.Empty(t, got)
-			require.Zero(t, log.count("level="))
+			require.Zero(t, log.Count("level="))
 		})
 	}
 }

@@ -5,23 +5,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
 
 // smallStore is a server elsewhere that takes short messages only.
 func smallStore(t *testing.T) hubstore.Options {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), MaxPayload: 64 << 10})
-	require.NoError(t, err)
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(t, s.ReadyForConnections(time.Minute))
+	s := netfault.NATS(t, 64<<10)
 	return hubstore.Options{URL: s.ClientURL()}
 }
 
@@ -44,13 +41,13 @@ func TestAQuestionThatIsTooLarge(t *testing.T) {
 		"for this store": strings.Repeat("x", 100<<10),
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, d, log := newHubs(t), new(desk.Desk), new(logs)
+			h, d, log := newHubs(t), new(desk.Desk), new(acptest.Written)
 			board := h.startAt(smallStore(t))
 			h.link(d, log, token)
 			large := askSized(t, d, "toolu_large", text)
-			require.Eventually(t, func() bool { return log.count("level=WARN") == 1 }, patience, time.Millisecond)
-			require.Equal(t, 1, log.count("asked here only"))
-			require.Equal(t, 1, log.count("name="+large.Item().Name))
+			require.Eventually(t, func() bool { return log.Count("level=WARN") == 1 }, patience, time.Millisecond)
+			require.Equal(t, 1, log.Count("asked here only"))
+			require.Equal(t, 1, log.Count("name="+large.Item().Name))
 			require.NoError(t, large.Context().Err())
 			_, first := large.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "yes"}}}, "editor")
 			require.True(t, first)
@@ -58,7 +55,7 @@ func TestAQuestionThatIsTooLarge(t *testing.T) {
 			ask(t, d, "toolu_next")
 			require.Equal(t, "toolu_next", await(t, board, isOpen).Call.ID)
 			require.Empty(t, board.Settled("", 10))
-			require.Equal(t, 1, log.count("level=WARN"))
+			require.Equal(t, 1, log.Count("level=WARN"))
 		})
 	}
 }
@@ -68,7 +65,7 @@ func TestMarkupIsNotLonger(t *testing.T) {
 	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
-	h.link(d, new(logs), token)
+	h.link(d, new(acptest.Written), token)
 	askSized(t, d, "toolu_markup", strings.Repeat("<", 500<<10))
 	require.Equal(t, "toolu_markup", await(t, board, isOpen).Call.ID)
 }
@@ -79,7 +76,7 @@ func TestAnAnswerElsewhereThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"for any hub": 1 << 20, "for this store": 100 << 10} {
 		t.Run(name, func(t *testing.T) {
-			h, d, log := newHubs(t), new(desk.Desk), new(logs)
+			h, d, log := newHubs(t), new(desk.Desk), new(acptest.Written)
 			board := h.startAt(smallStore(t))
 			h.link(d, log, token)
 			ticket := ask(t, d, "toolu_abc")
@@ -89,7 +86,7 @@ func TestAnAnswerElsewhereThatIsTooLarge(t *testing.T) {
 			require.Equal(t, "editor", r.End.By)
 			require.Empty(t, r.End.Answers)
 			require.Equal(t, "What was answered is too large for the hub", r.End.Reason)
-			require.Zero(t, log.count("level=WARN"))
+			require.Zero(t, log.Count("level=WARN"))
 		})
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
@@ -21,14 +20,8 @@ import (
 // elsewhere starts a server, and a proxy in front of it.
 func elsewhere(t *testing.T) (url string, proxy *netfault.Proxy) {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(t, s.ReadyForConnections(time.Minute))
-	proxy, err = netfault.Listen(strings.TrimPrefix(s.ClientURL(), "nats://"))
-	require.NoError(t, err)
-	t.Cleanup(proxy.Close)
+	s := netfault.NATS(t, 0)
+	proxy = netfault.Between(t, s.ClientURL())
 	return s.ClientURL(), proxy
 }
 

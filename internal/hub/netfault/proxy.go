@@ -1,9 +1,15 @@
-// Package netfault breaks connections, for tests.
+// Package netfault has servers of tests, and breaks connections to them.
 package netfault
 
 import (
 	"net"
+	"strings"
 	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
 )
 
 // Proxy hands bytes on between its clients and a server. It can lose them.
@@ -36,16 +42,28 @@ const (
 	LoseAll
 )
 
-// Listen starts a proxy for a server on this machine. Its address may be empty
-// until [Proxy.Point] is called: then nobody is served.
-func Listen(target string) (*Proxy, error) {
+// NATS starts a server, until the test ends. It takes messages of that many bytes, or if that is
+// 0 of as many as NATS does unless told otherwise.
+func NATS(t testing.TB, most int32) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), MaxPayload: most})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	require.True(t, s.ReadyForConnections(5*time.Minute))
+	return s
+}
+
+// Between starts a proxy for a server on this machine, until the test ends. The server's address
+// may be empty until [Proxy.Point] is called: then nobody is served.
+func Between(t testing.TB, target string) *Proxy {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	p := &Proxy{listener: l, state: state{target: target, conns: map[net.Conn]bool{}}}
+	require.NoError(t, err)
+	p := &Proxy{listener: l, state: state{target: strings.TrimPrefix(target, "nats://"), conns: map[net.Conn]bool{}}}
 	p.running.Go(p.accept)
-	return p, nil
+	t.Cleanup(p.Close)
+	return p
 }
 
 // step has the state to itself, and waits for nothing.

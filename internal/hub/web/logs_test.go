@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -29,7 +30,7 @@ func askMarked(id string) string {
 // or in the metrics, whatever is asked and whatever goes wrong.
 func TestLogsHaveNoText(t *testing.T) {
 	t.Parallel()
-	log := &safeBuffer{}
+	log := &acptest.Written{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir(), Report: func(problem string) { logger.Warn(problem) }})
 	require.NoError(t, err)
@@ -118,10 +119,10 @@ func TestLogsHaveNoText(t *testing.T) {
 	try("POST", "/conversations/c7/ask", askMarked("q7"))
 	try("POST", "/conversations/c6/respond", answer)
 	try("GET", "/status", "")
-	require.Contains(t, string(log.Bytes()), "a request failed", "there is a log")
-	require.Contains(t, string(log.Bytes()), "cannot be read and is left alone")
-	require.Contains(t, string(log.Bytes()), "a push was not taken")
-	for line := range strings.Lines(string(log.Bytes())) {
+	require.Contains(t, log.String(), "a request failed", "there is a log")
+	require.Contains(t, log.String(), "cannot be read and is left alone")
+	require.Contains(t, log.String(), "a push was not taken")
+	for line := range strings.Lines(log.String()) {
 		require.NotContains(t, line, marked)
 	}
 }

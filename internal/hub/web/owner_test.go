@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"bufio"
-	"bytes"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -61,14 +61,14 @@ func TestStoredHasNoOwner(t *testing.T) {
 	require.NoError(t, err)
 	_, err = stored.Add("phone", web.CanAnswer)
 	require.NoError(t, err)
-	var log safeBuffer
+	var log acptest.Written
 	access, err := web.OpenShared(t.Context(), store, token, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	t.Cleanup(access.Close)
 	require.Len(t, access.List(), 1)
 	require.ErrorContains(t, stored.SetOwner("short"), "too short")
 	require.NoError(t, stored.SetOwner(otherToken))
-	require.Eventually(t, func() bool { return bytes.Contains(log.Bytes(), []byte("the owner has a new token")) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return log.Count("the owner has a new token") > 0 }, time.Minute, time.Millisecond)
 }
 
 // A new token of the owner holds at all hubs at once, and ends what was begun with

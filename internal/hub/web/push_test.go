@@ -26,6 +26,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -133,7 +134,7 @@ func checkVAPID(t *testing.T, authorization, key, audience string) {
 }
 
 // newPushSite is a hub whose pushes go to a service.
-func newPushSite(t *testing.T, client *http.Client) (*site, *safeBuffer) {
+func newPushSite(t *testing.T, client *http.Client) (*site, *acptest.Written) {
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
@@ -142,7 +143,7 @@ func newPushSite(t *testing.T, client *http.Client) (*site, *safeBuffer) {
 	t.Cleanup(board.Close)
 	access, err := web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), token)
 	require.NoError(t, err)
-	log := &safeBuffer{}
+	log := &acptest.Written{}
 	server := web.New(board, access, web.Options{URL: "https://hub.example", PushClient: client, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	h := httptest.NewServer(server)
 	t.Cleanup(h.Close)
@@ -251,6 +252,6 @@ func TestPushGoesOutsideOnly(t *testing.T) {
 	require.NoError(t, err)
 	s.server.Push(t.Context(), rec, "abc", web.PushQuestion, false)
 	require.Empty(t, service.got)
-	require.Contains(t, string(log.Bytes()), "the address is a private one")
-	require.NotContains(t, string(log.Bytes()), service.Listener.Addr().String()+"/x", "where a browser is told is a secret")
+	require.Contains(t, log.String(), "the address is a private one")
+	require.NotContains(t, log.String(), service.Listener.Addr().String()+"/x", "where a browser is told is a secret")
 }

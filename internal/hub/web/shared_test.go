@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
@@ -32,14 +31,8 @@ func twoSites(t *testing.T) (one, two *site) {
 // and the server.
 func twoSitesApart(t *testing.T) (one, two *site, between *netfault.Proxy) {
 	t.Helper()
-	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	require.True(t, n.ReadyForConnections(time.Minute))
-	between, err = netfault.Listen(strings.TrimPrefix(n.ClientURL(), "nats://"))
-	require.NoError(t, err)
-	t.Cleanup(between.Close)
+	n := netfault.NATS(t, 0)
+	between = netfault.Between(t, n.ClientURL())
 	start := func(url string) *site {
 		store, err := hubstore.Open(t.Context(), hubstore.Options{URL: url})
 		require.NoError(t, err)

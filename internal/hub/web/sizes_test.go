@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
 
 // sized is a call whose body has so many bytes.
@@ -54,11 +54,7 @@ func TestLargestQuestion(t *testing.T) {
 // smallStore is a server elsewhere that takes short messages only.
 func smallStore(t *testing.T, most int32) hubstore.Options {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), MaxPayload: most})
-	require.NoError(t, err)
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(t, s.ReadyForConnections(time.Minute))
+	s := netfault.NATS(t, most)
 	return hubstore.Options{URL: s.ClientURL()}
 }
 

@@ -1,17 +1,16 @@
 package web_test
 
 import (
-	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -50,7 +49,7 @@ func TestAccessBecomesNewer(t *testing.T) {
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
-	var log safeBuffer
+	var log acptest.Written
 	access, err := web.OpenShared(t.Context(), store, token, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	t.Cleanup(access.Close)
@@ -60,29 +59,11 @@ func TestAccessBecomesNewer(t *testing.T) {
 	require.NoError(t, err)
 	_, err = store.Update(t.Context(), "access", []byte(`{"version":2,"instance":"abcdefgh"}`), e.Revision)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return bytes.Contains(log.Bytes(), []byte("a newer hub wrote it")) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return log.Count("a newer hub wrote it") > 0 }, time.Minute, time.Millisecond)
 	require.Len(t, access.List(), 1)
 	_, err = access.Add("laptop", web.CanAsk)
 	require.ErrorContains(t, err, "a newer hub wrote it")
 	e, err = store.Get(t.Context(), "access")
 	require.NoError(t, err)
 	require.Equal(t, `{"version":2,"instance":"abcdefgh"}`, string(e.Value))
-}
-
-// safeBuffer is a log that is read while it is written.
-type safeBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *safeBuffer) Bytes() []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return bytes.Clone(b.buf.Bytes())
 }

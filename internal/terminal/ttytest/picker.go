@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,43 +22,25 @@ import (
 // PickerCase is one file of testdata: prose, the call, then any number of steps of keys and
 // the screens they lead to, by size, then what is left on the terminal and the outcome.
 type PickerCase struct {
-	Choice  bool
-	Call    convert.Call
-	Sizes   []string
-	Steps   []Step
-	Record  map[string]string
-	Outcome string
+	Choice bool
+	Call   convert.Call
+	Sizes  []string
 }
 
-// Step is keys, and the screens after them.
-type Step struct {
-	Keys    string
-	Screens map[string]string
-}
+var size = regexp.MustCompile(`^\d+x\d+$`)
 
-// Parse reads the parts of a file.
-func Parse(t testing.TB, ar *txtar.Archive) PickerCase {
+// Parse reads what a file asks, and the sizes that it has.
+func Parse(t testing.TB, ar *txtar.Archive) (g PickerCase) {
 	t.Helper()
-	g := PickerCase{Record: map[string]string{}}
 	for _, f := range ar.Files {
 		switch {
 		case f.Name == "call.json":
 			require.NoError(t, json.Unmarshal(f.Data, &g.Call))
 		case f.Name == "choice.json":
-			var q convert.Question
-			require.NoError(t, json.Unmarshal(f.Data, &q))
-			g.Choice, g.Call.Questions = true, []convert.Question{q}
-		case f.Name == "keys":
-			g.Steps = append(g.Steps, Step{Keys: string(f.Data), Screens: map[string]string{}})
-		case f.Name == "outcome.json":
-			g.Outcome = string(f.Data)
-		case strings.HasPrefix(f.Name, "left "):
-			g.Record[strings.TrimPrefix(f.Name, "left ")] = string(f.Data)
-		default:
-			if len(g.Steps) == 1 {
-				g.Sizes = append(g.Sizes, f.Name)
-			}
-			g.Steps[len(g.Steps)-1].Screens[f.Name] = string(f.Data)
+			g.Choice, g.Call.Questions = true, make([]convert.Question, 1)
+			require.NoError(t, json.Unmarshal(f.Data, &g.Call.Questions[0]))
+		case size.MatchString(f.Name) && !slices.Contains(g.Sizes, f.Name):
+			g.Sizes = append(g.Sizes, f.Name)
 		}
 	}
 	require.NotEmpty(t, g.Sizes)

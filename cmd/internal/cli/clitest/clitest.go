@@ -19,7 +19,6 @@ import (
 // Check checks the help, the manual and the completion of a program.
 func Check(t *testing.T, p *cli.Program) {
 	t.Run("help", func(t *testing.T) { checkHelp(t, p) })
-	t.Run("examples", func(t *testing.T) { checkExamples(t, p) })
 	t.Run("topics", func(t *testing.T) { checkTopics(t, p) })
 	t.Run("manual", func(t *testing.T) { checkManual(t, p) })
 	for shell, flags := range map[string][]string{"bash": {"-n"}, "zsh": {"-n"}, "fish": {"--no-execute"}} {
@@ -65,29 +64,6 @@ func checkHelp(t *testing.T, p *cli.Program) {
 		require.NotEmpty(t, c.Examples, c.Name)
 		for _, f := range p.FlagsOf(c).List() {
 			require.NotContains(t, f.Line, "VALUE", "%s: what kind of value?", c.Name)
-		}
-	}
-}
-
-// The examples are command lines that are understood: their flags exist.
-func checkExamples(t *testing.T, p *cli.Program) {
-	flags := regexp.MustCompile(`--[a-z][a-z-]*`)
-	for _, c := range p.All() {
-		for _, e := range c.Examples {
-			_, rest, ok := strings.Cut(e.Line, p.Name)
-			require.True(t, ok, e.Line)
-			own, _, _ := strings.Cut(rest, " -- ")
-			words := strings.Fields(own)
-			name := p.Default
-			if len(words) > 0 && !strings.HasPrefix(words[0], "-") {
-				name = strings.TrimSuffix(words[0], ")")
-			}
-			used, ok := p.Find(name)
-			require.True(t, ok, e.Line)
-			fs := p.FlagsOf(used)
-			for _, f := range flags.FindAllString(own, -1) {
-				require.NotNil(t, fs.Lookup(strings.TrimPrefix(f, "--")), "%s in %s", f, e.Line)
-			}
 		}
 	}
 }

@@ -60,7 +60,7 @@ func newFleet(t *testing.T, nodes, hubs int) *fleet {
 		direct = append(direct, n.client().Addr())
 	}
 	for range hubs {
-		s := &station{t: t, dir: t.TempDir(), tls: []string{"--tls-cert", cert, "--tls-key", key}, door: proxyTo(t, "")}
+		s := &station{t: t, dir: t.TempDir(), tls: []string{"--tls-cert", cert, "--tls-key", key}, door: netfault.Between(t, "")}
 		s.url = &url.URL{Scheme: "https", Host: s.door.Addr()}
 		require.NoError(t, os.WriteFile(filepath.Join(s.dir, "token"), []byte(f.token+"\n"), 0o600))
 		for _, n := range f.nodes {

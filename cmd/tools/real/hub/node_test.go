@@ -96,7 +96,7 @@ func newNodes(t *testing.T, count int) []*node {
 	for _, from := range nodes {
 		for _, to := range nodes {
 			if from != to {
-				p := proxyTo(t, "")
+				p := netfault.Between(t, "")
 				from.routes, to.reached = append(from.routes, p), append(to.reached, p)
 			}
 		}
@@ -104,16 +104,9 @@ func newNodes(t *testing.T, count int) []*node {
 	return nodes
 }
 
-func proxyTo(t *testing.T, target string) *netfault.Proxy {
-	p, err := netfault.Listen(target)
-	require.NoError(t, err)
-	t.Cleanup(p.Close)
-	return p
-}
-
 // client returns an address of the node for one hub.
 func (n *node) client() *netfault.Proxy {
-	p := proxyTo(n.t, "")
+	p := netfault.Between(n.t, "")
 	n.clients = append(n.clients, p)
 	return p
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
@@ -53,24 +52,12 @@ func (b *body) Read(p []byte) (int, error) {
 func TestHTTPBrokenConnection(t *testing.T) {
 	t.Parallel()
 	a := newAsks()
-	s := mcp.New(mcp.Options{Resolver: a, Limit: -1})
-	defer s.Close()
-	server := httptest.NewServer(s.Handler())
-	defer server.Close()
-	r := &reads{RoundTripper: server.Client().Transport, some: make(chan struct{})}
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: &http.Client{Transport: r}}, nil)
-	require.NoError(t, err)
-	defer session.Close()
-	type result struct {
-		text string
-		err  error
-	}
-	got := make(chan result, 1)
-	go func() {
-		text, _, err := call(t.Context(), session, questions)
-		got <- result{text, err}
-	}()
+	r := &reads{some: make(chan struct{})}
+	session, server := overHTTP(t, mcp.New(mcp.Options{Resolver: a, Limit: -1}), nil, func(s *httptest.Server) *http.Client {
+		r.RoundTripper = s.Client().Transport
+		return &http.Client{Transport: r}
+	})
+	got := calls(t.Context(), session, questions)
 	<-a.calls
 	<-r.some
 	server.CloseClientConnections()

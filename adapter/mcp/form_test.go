@@ -33,11 +33,7 @@ func TestAFormThatComesBackAsNonsense(t *testing.T) {
 							return reply, nil
 						},
 					}, version)
-					done := make(chan string, 1)
-					go func() {
-						text, _, err := call(context.Background(), session, questions)
-						done <- fmt.Sprint(text, err)
-					}()
+					done := calls(context.Background(), session, questions)
 					<-shown
 					<-a.calls
 					select {
@@ -45,7 +41,7 @@ func TestAFormThatComesBackAsNonsense(t *testing.T) {
 					case err := <-a.ended:
 						t.Fatalf("the question was taken away: %v", err)
 					}
-					require.Contains(t, <-done, "SQLite")
+					require.Contains(t, (<-done).text, "SQLite")
 				})
 			}
 		}

@@ -81,12 +81,43 @@ func connectAs(t *testing.T, s *mcp.Server, o *sdk.ClientOptions, version string
 	return session
 }
 
-func call(ctx context.Context, s *sdk.ClientSession, arguments string) (string, bool, error) {
-	r, err := s.CallTool(ctx, &sdk.CallToolParams{Name: mcp.ToolName, Arguments: json.RawMessage(arguments)})
-	if err != nil {
-		return "", false, err
-	}
-	return r.Content[0].(*sdk.TextContent).Text, r.IsError, nil
+// overHTTP connects a client to a server over HTTP.
+func overHTTP(t *testing.T, s *mcp.Server, o *sdk.ClientOptions, through func(*httptest.Server) *http.Client) (*sdk.ClientSession, *httptest.Server) {
+	t.Helper()
+	server := httptest.NewServer(s.Handler())
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).
+		Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: through(server)}, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { session.Close(); s.Close(); server.Close() })
+	return session, server
+}
+
+// called is what comes of a call.
+type called struct {
+	text    string
+	isError bool
+	err     error
+}
+
+// calls calls the tool in the background.
+func calls(ctx context.Context, s *sdk.ClientSession, arguments string) <-chan called {
+	done := make(chan called, 1)
+	go func() {
+		r, err := s.CallTool(ctx, &sdk.CallToolParams{Name: mcp.ToolName, Arguments: json.RawMessage(arguments)})
+		if err != nil {
+			done <- called{err: err}
+			return
+		}
+		done <- called{r.Content[0].(*sdk.TextContent).Text, r.IsError, nil}
+	}()
+	return done
+}
+
+func call(t *testing.T, s *sdk.ClientSession, arguments string) (text string, isError bool) {
+	t.Helper()
+	got := <-calls(t.Context(), s, arguments)
+	require.NoError(t, got.err)
+	return got.text, got.isError
 }
 
 func TestTool(t *testing.T) {
@@ -108,8 +139,7 @@ func TestTool(t *testing.T) {
 	require.Contains(t, string(schema), `"required":["questions"]`)
 
 	go func() { a.answer <- convert.Answer{Selected: []string{"SQLite"}} }()
-	text, isError, err := call(t.Context(), c, questions)
-	require.NoError(t, err)
+	text, isError := call(t, c, questions)
 	require.False(t, isError)
 	require.Contains(t, text, "SQLite")
 	asked := <-a.calls
@@ -119,12 +149,10 @@ func TestTool(t *testing.T) {
 
 func TestBadInput(t *testing.T) {
 	c := connect(t, mcp.New(mcp.Options{Resolver: newAsks()}), nil)
-	text, isError, err := call(t.Context(), c, `{"questions":[]}`)
-	require.NoError(t, err)
+	text, isError := call(t, c, `{"questions":[]}`)
 	require.True(t, isError)
 	require.NotEmpty(t, text)
-	_, isError, err = call(t.Context(), c, `{"questions":[],"ticket":"none"}`)
-	require.NoError(t, err)
+	_, isError = call(t, c, `{"questions":[],"ticket":"none"}`)
 	require.True(t, isError)
 }
 
@@ -139,8 +167,7 @@ func TestWithdrawnIsNotDismissed(t *testing.T) {
 		"context canceled":               adapter.Static{Err: ended.Err()},
 	} {
 		c := connect(t, mcp.New(mcp.Options{Resolver: resolver}), nil)
-		text, isError, err := call(t.Context(), c, questions)
-		require.NoError(t, err)
+		text, isError := call(t, c, questions)
 		require.True(t, isError)
 		require.NotContains(t, text, "dismissed")
 		require.Contains(t, text, want)
@@ -176,14 +203,10 @@ func TestCancelled(t *testing.T) {
 	a := newAsks()
 	c := connect(t, mcp.New(mcp.Options{Resolver: a}), nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		_, _, err := call(ctx, c, questions)
-		done <- err
-	}()
+	done := calls(ctx, c, questions)
 	<-a.calls
 	cancel()
-	require.Error(t, <-done)
+	require.Error(t, (<-done).err)
 	require.Error(t, <-a.ended)
 }
 
@@ -191,24 +214,15 @@ func TestCancelled(t *testing.T) {
 func TestHTTPSessionsAreApart(t *testing.T) {
 	a := newAsks()
 	s := mcp.New(mcp.Options{Resolver: a, Limit: -1})
-	defer s.Close()
-	server := httptest.NewServer(s.Handler())
-	defer server.Close()
-	answers := make(chan string, 2)
+	var answers []<-chan called
 	for range 2 {
-		client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-		session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: server.Client()}, nil)
-		require.NoError(t, err)
-		defer session.Close()
-		go func() {
-			text, _, _ := call(t.Context(), session, questions)
-			answers <- text
-		}()
+		session, _ := overHTTP(t, s, nil, (*httptest.Server).Client)
+		answers = append(answers, calls(t.Context(), session, questions))
 		<-a.calls
 	}
 	a.answer <- convert.Answer{Selected: []string{"SQLite"}}
 	a.answer <- convert.Answer{Selected: []string{"PostgreSQL"}}
-	require.NotEqual(t, <-answers, <-answers)
+	require.NotEqual(t, (<-answers[0]).text, (<-answers[1]).text)
 }
 
 // Nobody dismissed what ends with the server.
@@ -216,15 +230,11 @@ func TestClosedIsNotDismissed(t *testing.T) {
 	a := newAsks()
 	s := mcp.New(mcp.Options{Resolver: a, Limit: -1})
 	c := connect(t, s, nil)
-	got := make(chan string, 1)
-	go func() {
-		text, _, _ := call(context.Background(), c, questions)
-		got <- text
-	}()
+	got := calls(context.Background(), c, questions)
 	<-a.calls
 	s.Close()
 	require.Error(t, <-a.ended)
-	require.Contains(t, <-got, "could not be asked")
+	require.Contains(t, (<-got).text, "could not be asked")
 }
 
 // What the client's user writes into a form counts, also if the question could
@@ -244,36 +254,27 @@ func TestElicitationAlongsideFailure(t *testing.T) {
 			}
 		},
 	}, "2025-06-18")
-	got := make(chan string, 1)
-	go func() {
-		text, _, _ := call(t.Context(), c, questions)
-		got <- text
-	}()
+	got := calls(t.Context(), c, questions)
 	<-shown
 	<-a.calls
 	a.fail <- io.ErrUnexpectedEOF
 	reply <- &sdk.ElicitResult{Action: "accept", Content: map[string]any{"question_0": "SQLite"}}
-	require.Contains(t, <-got, "SQLite")
+	require.Contains(t, (<-got).text, "SQLite")
 }
 
 // A form that is open holds up no end, over HTTP either.
 func TestCloseWithAForm(t *testing.T) {
 	s := mcp.New(mcp.Options{Elicit: true})
-	server := httptest.NewServer(s.Handler())
-	defer server.Close()
 	shown, done := make(chan bool), make(chan bool)
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	session, _ := overHTTP(t, s, &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		shown <- true
 		<-done
 		return &sdk.ElicitResult{Action: "cancel"}, nil
-	}})
-	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: server.Client()}, nil)
-	require.NoError(t, err)
-	go call(t.Context(), session, questions)
+	}}, (*httptest.Server).Client)
+	calls(t.Context(), session, questions)
 	<-shown
 	s.Close()
 	close(done)
-	session.Close()
 }
 
 // The client's own form is the best way to ask, in either of MCP's ways.
@@ -296,8 +297,7 @@ func TestElicitation(t *testing.T) {
 						return c.reply, nil
 					},
 				}, version)
-				text, _, err := call(t.Context(), session, questions)
-				require.NoError(t, err)
+				text, _ := call(t, session, questions)
 				require.Contains(t, text, c.want)
 				require.Equal(t, "Which database?", shown.Message)
 				schema, err := json.Marshal(shown.RequestedSchema)
@@ -311,27 +311,18 @@ func TestElicitation(t *testing.T) {
 		a := newAsks()
 		session := connect(t, mcp.New(mcp.Options{Resolver: a, Elicit: true}), nil)
 		go func() { a.answer <- convert.Answer{Selected: []string{"SQLite"}} }()
-		text, _, err := call(t.Context(), session, questions)
-		require.NoError(t, err)
+		text, _ := call(t, session, questions)
 		require.Contains(t, text, "SQLite")
 	})
 }
 
 func TestHTTP(t *testing.T) {
 	a := newAsks()
-	s := mcp.New(mcp.Options{Resolver: a})
-	defer s.Close()
-	server := httptest.NewServer(s.Handler())
-	defer server.Close()
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	// A client of the newest version asks for what the server can do, and then
 	// takes an older one.
-	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: server.Client()}, nil)
-	require.NoError(t, err)
-	defer session.Close()
+	session, _ := overHTTP(t, mcp.New(mcp.Options{Resolver: a}), nil, (*httptest.Server).Client)
 	go func() { a.answer <- convert.Answer{Selected: []string{"SQLite"}} }()
-	text, _, err := call(t.Context(), session, questions)
-	require.NoError(t, err)
+	text, _ := call(t, session, questions)
 	require.Contains(t, text, "SQLite")
 }
 

@@ -34,8 +34,7 @@ func TestTicket(t *testing.T) {
 		s := mcp.New(mcp.Options{Resolver: poster{a, func() error { delivered++; return nil }}})
 		c := connect(t, s, nil)
 		began := time.Now()
-		text, isError, err := call(t.Context(), c, questions)
-		require.NoError(t, err)
+		text, isError := call(t, c, questions)
 		require.False(t, isError)
 		require.Equal(t, mcp.DefaultLimit, time.Since(began))
 		ticket := ticketIn(t, text)
@@ -50,8 +49,7 @@ func TestTicket(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			a.answer <- convert.Answer{Text: "DuckDB"}
 		}()
-		text, _, err = call(t.Context(), c, withTicket)
-		require.NoError(t, err)
+		text, _ = call(t, c, withTicket)
 		require.Contains(t, text, "DuckDB")
 		require.Empty(t, a.calls, "asked once")
 		require.Equal(t, 1, delivered)
@@ -65,8 +63,7 @@ func TestTicketWithOtherQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsks()
 		c := connect(t, mcp.New(mcp.Options{Resolver: a}), nil)
-		text, _, err := call(t.Context(), c, questions)
-		require.NoError(t, err)
+		text, _ := call(t, c, questions)
 		ticket := `"ticket":"` + ticketIn(t, text) + `"`
 		asked := <-a.calls
 		q, label := asked.Questions[0].Text, asked.Questions[0].Options[0].Label
@@ -75,16 +72,14 @@ func TestTicketWithOtherQuestions(t *testing.T) {
 			strings.Replace(questions, `"`+label+`"`, `"Something else"`, 1),
 		} {
 			require.NotEqual(t, questions, other)
-			text, isError, err := call(t.Context(), c, strings.TrimSuffix(other, "}")+","+ticket+"}")
-			require.NoError(t, err)
+			text, isError := call(t, c, strings.TrimSuffix(other, "}")+","+ticket+"}")
 			require.True(t, isError)
 			require.Contains(t, text, "other questions")
 			require.Contains(t, text, q)
 		}
 		require.Empty(t, a.calls)
 		go func() { a.answer <- convert.Answer{Text: "DuckDB"} }()
-		text, _, err = call(t.Context(), c, `{"questions":[],`+ticket+`}`) // it says nothing else
-		require.NoError(t, err)
+		text, _ = call(t, c, `{"questions":[],`+ticket+`}`) // it says nothing else
 		require.Contains(t, text, "DuckDB")
 	})
 }
@@ -94,8 +89,7 @@ func TestRule6NothingToHandOver(t *testing.T) {
 	a := newAsks()
 	c := connect(t, mcp.New(mcp.Options{Resolver: poster{a, func() error { return convert.ErrCancelled }}}), nil)
 	go func() { a.answer <- convert.Answer{Selected: []string{"SQLite"}} }()
-	text, isError, err := call(t.Context(), c, questions)
-	require.NoError(t, err)
+	text, isError := call(t, c, questions)
 	require.False(t, isError)
 	require.Contains(t, text, "dismissed")
 }
@@ -128,23 +122,19 @@ func TestAnswerMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsks()
 		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Second}), nil)
-		text, _, err := call(t.Context(), c, questions)
-		require.NoError(t, err)
+		text, _ := call(t, c, questions)
 		require.Contains(t, text, "not answered yet")
 		<-a.calls
 		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
 		synctest.Wait()
-		anew, _, err := call(t.Context(), c, questions)
-		require.NoError(t, err)
+		anew, _ := call(t, c, questions)
 		require.Contains(t, anew, "not answered yet")
 		<-a.calls
 		require.NotEqual(t, ticketIn(t, text), ticketIn(t, anew))
-		got, _, err := call(t.Context(), c, `{"ticket":"`+ticketIn(t, text)+`"}`)
-		require.NoError(t, err)
+		got, _ := call(t, c, `{"ticket":"`+ticketIn(t, text)+`"}`)
 		require.Contains(t, got, "SQLite")
 		for _, ticket := range []string{ticketIn(t, text), "000000000000"} {
-			_, isError, err := call(t.Context(), c, `{"ticket":"`+ticket+`"}`)
-			require.NoError(t, err)
+			_, isError := call(t, c, `{"ticket":"`+ticket+`"}`)
 			require.True(t, isError)
 		}
 	})
@@ -156,19 +146,15 @@ func TestRule1TwoCallsAreTwoQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsks()
 		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: -1}), nil)
-		got := make(chan string, 2)
-		for range 2 {
-			go func() {
-				text, _, _ := call(t.Context(), c, questions)
-				got <- text
-			}()
-			<-a.calls
-		}
+		one := calls(t.Context(), c, questions)
+		<-a.calls
+		other := calls(t.Context(), c, questions)
+		<-a.calls
 		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
 		synctest.Wait()
-		require.Len(t, got, 1, "one has an answer")
+		require.Equal(t, 1, len(one)+len(other), "one has an answer")
 		a.answer <- convert.Answer{Selected: []string{"PostgreSQL"}}
-		require.NotEqual(t, <-got, <-got)
+		require.NotEqual(t, (<-one).text, (<-other).text)
 	})
 }
 
@@ -179,29 +165,22 @@ func TestRule4TicketsEndWithTheirTurn(t *testing.T) {
 		a := newAsks()
 		s := mcp.New(mcp.Options{Resolver: a, Limit: time.Second})
 		c := connect(t, s, nil)
-		answered, _, err := call(t.Context(), c, questions)
-		require.NoError(t, err)
+		answered, _ := call(t, c, questions)
 		<-a.calls
 		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
-		open, _, err := call(t.Context(), c, questions)
-		require.NoError(t, err)
+		open, _ := call(t, c, questions)
 		<-a.calls
-		waits := make(chan string, 1)
-		go func() {
-			text, _, _ := call(t.Context(), c, questions)
-			waits <- text
-		}()
+		waits := calls(t.Context(), c, questions)
 		<-a.calls
 		s.EndTurn()
 		require.Error(t, <-a.ended, "it is no longer asked")
 		for _, text := range []string{answered, open} {
-			got, isError, err := call(t.Context(), c, `{"ticket":"`+ticketIn(t, text)+`"}`)
-			require.NoError(t, err)
+			got, isError := call(t, c, `{"ticket":"`+ticketIn(t, text)+`"}`)
 			require.True(t, isError)
 			require.NotContains(t, got, "SQLite")
 		}
 		a.answer <- convert.Answer{Selected: []string{"PostgreSQL"}}
-		require.Contains(t, <-waits, "PostgreSQL")
+		require.Contains(t, (<-waits).text, "PostgreSQL")
 		require.Empty(t, a.ended)
 	})
 }
@@ -212,16 +191,13 @@ func TestTicketOfAnotherConnection(t *testing.T) {
 		a := newAsks()
 		s := mcp.New(mcp.Options{Resolver: a, Limit: time.Second})
 		first, second := connect(t, s, nil), connect(t, s, nil)
-		text, _, err := call(t.Context(), first, questions)
-		require.NoError(t, err)
+		text, _ := call(t, first, questions)
 		<-a.calls
 		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
-		got, isError, err := call(t.Context(), second, `{"ticket":"`+ticketIn(t, text)+`"}`)
-		require.NoError(t, err)
+		got, isError := call(t, second, `{"ticket":"`+ticketIn(t, text)+`"}`)
 		require.True(t, isError)
 		require.NotContains(t, got, "SQLite")
-		got, _, err = call(t.Context(), first, `{"ticket":"`+ticketIn(t, text)+`"}`)
-		require.NoError(t, err)
+		got, _ = call(t, first, `{"ticket":"`+ticketIn(t, text)+`"}`)
 		require.Contains(t, got, "SQLite")
 	})
 }
@@ -236,8 +212,7 @@ func TestConnectionsAreSessions(t *testing.T) {
 		for range 2 {
 			c := connect(t, s, nil)
 			for range 2 {
-				_, _, err := call(t.Context(), c, questions)
-				require.NoError(t, err)
+				call(t, c, questions)
 				sessions[(<-a.calls).Session]++
 			}
 			if first == nil {
@@ -259,17 +234,14 @@ func TestTooManyTickets(t *testing.T) {
 		a.calls = make(chan convert.Call, 200)
 		s := mcp.New(mcp.Options{Resolver: a, Limit: time.Second})
 		other, c := connect(t, s, nil), connect(t, s, nil)
-		text, _, err := call(t.Context(), other, questions)
-		require.NoError(t, err)
+		text, _ := call(t, other, questions)
 		for range 101 {
-			_, _, err := call(t.Context(), c, questions)
-			require.NoError(t, err)
+			call(t, c, questions)
 		}
 		require.Error(t, <-a.ended)
 		synctest.Wait()
 		require.Empty(t, a.ended, "one was too many")
-		again, isError, err := call(t.Context(), other, `{"ticket":"`+ticketIn(t, text)+`"}`)
-		require.NoError(t, err)
+		again, isError := call(t, other, `{"ticket":"`+ticketIn(t, text)+`"}`)
 		require.False(t, isError, again)
 		require.Equal(t, ticketIn(t, text), ticketIn(t, again), "it waits on")
 		a.ended = make(chan error, 200)
@@ -282,27 +254,18 @@ func TestOneOfTwoCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsks()
 		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Minute}), nil)
-		text, _, err := call(t.Context(), c, questions)
-		require.NoError(t, err)
+		text, _ := call(t, c, questions)
 		<-a.calls
 		again := `{"ticket":"` + ticketIn(t, text) + `"}`
 		ctx, cancel := context.WithCancel(t.Context())
-		first, second := make(chan error, 1), make(chan string, 1)
-		go func() {
-			_, _, err := call(ctx, c, again)
-			first <- err
-		}()
-		go func() {
-			text, _, _ := call(t.Context(), c, again)
-			second <- text
-		}()
+		first, second := calls(ctx, c, again), calls(t.Context(), c, again)
 		synctest.Wait()
 		cancel()
-		require.Error(t, <-first)
+		require.Error(t, (<-first).err)
 		synctest.Wait()
 		require.Empty(t, second, "nobody has answered")
 		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
-		require.Contains(t, <-second, "SQLite")
+		require.Contains(t, (<-second).text, "SQLite")
 		require.Empty(t, a.calls, "asked once")
 	})
 }
@@ -315,8 +278,7 @@ func TestAskedAnew(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newAsks()
 				c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Second}), nil)
-				_, _, err := call(t.Context(), c, questions)
-				require.NoError(t, err)
+				call(t, c, questions)
 				<-a.calls
 				a.fail <- end
 				synctest.Wait()
@@ -324,8 +286,7 @@ func TestAskedAnew(t *testing.T) {
 					<-a.calls
 					a.answer <- convert.Answer{Selected: []string{"SQLite"}}
 				}()
-				text, _, err := call(t.Context(), c, questions)
-				require.NoError(t, err)
+				text, _ := call(t, c, questions)
 				require.Contains(t, text, "SQLite")
 			})
 		})

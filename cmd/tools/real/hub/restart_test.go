@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package hub_test
 
 import (
 	"encoding/json"
@@ -73,8 +73,8 @@ func TestCardsOutliveTheHub(t *testing.T) {
 	dir := t.TempDir()
 	p := startHub(t, dir, "127.0.0.1:0")
 	listen := strings.TrimPrefix(p.address, "http://")
-	program := filepath.Join(t.TempDir(), "acp-bridge")
-	out, err := exec.Command("go", "build", "-ldflags", "-X github.com/acp-bridge/acp-bridge/internal/watch.hookLimit="+patience.String(), "-o", program, "github.com/acp-bridge/acp-bridge/cmd/acp-bridge").CombinedOutput()
+	bridge := filepath.Join(t.TempDir(), "acp-bridge")
+	out, err := exec.Command("go", "-C", "../../../..", "build", "-ldflags", "-X github.com/acp-bridge/acp-bridge/internal/watch.hookLimit="+patience.String(), "-o", bridge, "./cmd/acp-bridge").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	home := t.TempDir()
 	state := filepath.Join(home, ".local", "state", "acp-bridge")
@@ -82,7 +82,7 @@ func TestCardsOutliveTheHub(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(state, "hook.json"), fmt.Appendf(nil, `{"hub":%q,"token":%q}`, p.address, p.device("claude", "hook")), 0o600))
 	var hooks []*holding
 	for n := range 5 {
-		hooks = append(hooks, hold(t, program, home, n))
+		hooks = append(hooks, hold(t, bridge, home, n))
 	}
 	at, err := url.Parse(p.address)
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package main
+package hub_test
 
 import (
 	"bufio"
@@ -30,7 +30,7 @@ type containerfile struct {
 
 func readContainerfile(t *testing.T) (c containerfile) {
 	t.Helper()
-	text, err := os.ReadFile("Containerfile")
+	text, err := os.ReadFile("../../../acp-bridge-hub/Containerfile")
 	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
 		words := strings.Fields(line)
@@ -46,19 +46,18 @@ func readContainerfile(t *testing.T) (c containerfile) {
 	return c
 }
 
-// The container file has what the hub is built of, starts it with flags that
-// there are, and is the one that operators are told to build.
+// The container file has what the hub is built of, starts it, and is the one that operators
+// are told to build. That its flags are understood TestContainer says.
 func TestContainerfile(t *testing.T) {
 	c := readContainerfile(t)
-	require.Contains(t, operate, "-f cmd/acp-bridge-hub/Containerfile")
+	require.Contains(t, operate(t), "-f cmd/acp-bridge-hub/Containerfile")
 	require.Equal(t, "acp-bridge-hub", c.entrypoint[0])
-	require.NoError(t, understood(c.entrypoint[1:]))
 	for _, name := range c.copied {
-		_, err := os.Stat(filepath.Join("..", "..", name))
+		_, err := os.Stat(filepath.Join("../../../..", name))
 		require.NoError(t, err)
 	}
 	const module = "github.com/acp-bridge/acp-bridge/"
-	list, err := exec.Command("go", "list", "-deps", ".").Output()
+	list, err := exec.Command("go", "-C", "../../../..", "list", "-deps", "./cmd/acp-bridge-hub").Output()
 	require.NoError(t, err)
 	require.Contains(t, string(list), module)
 	for _, path := range strings.Fields(string(list)) {
@@ -149,7 +148,7 @@ func inContainer(t *testing.T, root string, args ...string) *exec.Cmd {
 func emptyRoot(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
-	libraries, err := exec.Command("ldd", os.Args[0]).Output()
+	libraries, err := exec.Command("ldd", program(t)).Output()
 	if err != nil {
 		t.Skipf("which libraries this program needs cannot be told: %v", err)
 	}
@@ -157,7 +156,7 @@ func emptyRoot(t *testing.T) string {
 	for _, name := range slices.DeleteFunc(files, func(n string) bool { return !strings.Contains(n, ".so") }) {
 		place(t, name, filepath.Join(root, name))
 	}
-	place(t, os.Args[0], filepath.Join(root, "bin", "acp-bridge-hub"))
+	place(t, program(t), filepath.Join(root, "bin", "acp-bridge-hub"))
 	// Every engine makes this one.
 	require.NoError(t, os.Mkdir(filepath.Join(root, "etc"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(root, "etc", "hosts"), []byte("127.0.0.1 localhost\n"), 0o644))

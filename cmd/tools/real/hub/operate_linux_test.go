@@ -1,4 +1,4 @@
-package main
+package hub_test
 
 import (
 	"bytes"
@@ -39,6 +39,31 @@ func machines(t *testing.T) (byName map[string]string) {
 	return byName
 }
 
+// operate is what operators are told.
+func operate(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../../acp-bridge-hub/operate.txt")
+	require.NoError(t, err)
+	return string(data)
+}
+
+// indented returns the lines that follow a line and are indented, as an operator would copy
+// them.
+func indented(t *testing.T, after string) (text string) {
+	t.Helper()
+	_, rest, ok := strings.Cut(operate(t), after+"\n")
+	require.True(t, ok, after)
+	for line := range strings.Lines(rest) {
+		inside, ok := strings.CutPrefix(line, "  ")
+		if !ok {
+			break
+		}
+		text += inside
+	}
+	require.NotEmpty(t, text)
+	return text
+}
+
 // What operators are told to write for three machines makes a cluster that wants
 // a password, and hubs on it: what is asked at one is answered at another.
 func TestOperateThreeMachines(t *testing.T) {
@@ -71,7 +96,7 @@ func TestOperateThreeMachines(t *testing.T) {
 	}
 
 	secrets := t.TempDir()
-	creds := regexp.MustCompile(`hub\.creds has one line, (\S+)\.`).FindStringSubmatch(operate)
+	creds := regexp.MustCompile(`hub\.creds has one line, (\S+)\.`).FindStringSubmatch(operate(t))
 	require.NotNil(t, creds)
 	require.NoError(t, os.WriteFile(filepath.Join(secrets, "hub.creds"), []byte(creds[1]+"\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(secrets, "owner.token"), []byte("the-owner-of-all-hubs\n"), 0o600))
@@ -83,7 +108,7 @@ func TestOperateThreeMachines(t *testing.T) {
 		}
 	}
 	var errOut bytes.Buffer
-	require.Equal(t, exitFailed, run(t.Context(), []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--nats", flags[1]}, io.Discard, &errOut))
+	require.Equal(t, 1, run(t, []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--nats", flags[1]}, io.Discard, &errOut))
 	require.Contains(t, errOut.String(), "Authorization Violation")
 	one, two := startHub(t, t.TempDir(), "127.0.0.1:0", flags...), startHub(t, t.TempDir(), "127.0.0.1:0", flags...)
 	require.Eventually(t, func() bool {

@@ -129,12 +129,6 @@ func TestBashCompletion(t *testing.T) {
 	require.Equal(t, []string{"-p"}, clitest.Bash(t, p, "chat", "-p"))
 }
 
-// What the comments of packages tell users is in the help, too.
-func TestManualWithoutACheckout(t *testing.T) {
-	written(t, "topics/claude.txt", "Coming from claude-agent-acp",
-		docPart{Dir: "../../internal/claude/backend", Heading: "Beside claude-agent-acp"})
-}
-
 // /questions shows what waits in the directory of the chat, and removes it.
 func TestChatQuestions(t *testing.T) {
 	t.Chdir(t.TempDir())

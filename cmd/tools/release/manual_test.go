@@ -17,6 +17,14 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 )
 
+var update = flag.Bool("update", false, "write the topics of the help anew that are made of comments")
+
+// What the comments of packages tell users is in the help, too.
+func TestManualWithoutACheckout(t *testing.T) {
+	written(t, "../../acp-bridge/topics/claude.txt", "Coming from claude-agent-acp",
+		docPart{Dir: "../../../internal/claude/backend", Heading: "Beside claude-agent-acp"})
+}
+
 // docPart is a section of a package's comment.
 type docPart struct{ Dir, Heading string }
 
@@ -29,18 +37,18 @@ func written(t *testing.T, file, title string, parts ...docPart) {
 		if len(parts) > 1 {
 			text += "\n" + strings.ToUpper(p.Heading)
 		}
-		text += "\n" + section(t, p)
+		text += "\n" + topic(t, p)
 	}
-	if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
+	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(t, text, string(data), "%s is made of package comments: go test -run %s -update writes it anew", file, t.Name())
+	require.Equal(t, text, string(data), "%s is made of package comments: go -C cmd/tools test ./release -run %s -update writes it anew", file, t.Name())
 }
 
-// section is one part of a package's comment as text.
-func section(t *testing.T, p docPart) string {
+// topic is one part of a package's comment as text.
+func topic(t *testing.T, p docPart) string {
 	t.Helper()
 	doc := new(comment.Parser).Parse(packageComment(t, p.Dir))
 	var found []comment.Block

@@ -42,8 +42,7 @@ func closeFast(o *claude.Options) {
 func noGrace(o *claude.Options) { o.EOFGrace, o.TermGrace = time.Hour, time.Hour }
 
 func TestDeathFailsWhatIsPending(t *testing.T) {
-	s := run(t, turns(claudetest.Wait("die"), claudetest.Die(7, "last words", "\x1b[31mreally\x07 last\x1b[0m")), func(o *claude.Options) {})
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Wait("die"), claudetest.Die(7, "last words", "\x1b[31mreally\x07 last\x1b[0m")), func(o *claude.Options) {})
 	s.until(claude.TypeSystem)
 	s.cli.Await("the prompt", func(l []claudetest.Line) bool { return len(l) > 1 })
 	pending := make(chan error)
@@ -66,8 +65,7 @@ func TestDeathFailsWhatIsPending(t *testing.T) {
 }
 
 func TestPendingControlFailsWithTheProcess(t *testing.T) {
-	s := run(t, claudetest.Script{IgnoreInterrupt: true, Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Wait("die"), claudetest.Step{Do: "die", Signal: 9}}}}})
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, claudetest.Script{IgnoreInterrupt: true, Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Wait("die"), {Do: "die", Signal: 9}}}}})
 	pending := make(chan error)
 	go func() { pending <- s.Interrupt(s.ctx) }()
 	s.cli.Await("the interrupt", func([]claudetest.Line) bool { return len(s.cli.Controls("interrupt")) == 1 })
@@ -89,8 +87,7 @@ func TestDeathAtStart(t *testing.T) {
 func TestMessagesBeforeTheDeathAreDelivered(t *testing.T) {
 	t.Parallel()
 	// More than the test takes, less than test and pipe together.
-	s := run(t, turns(claudetest.Burst(800), claudetest.Die(1)))
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Burst(800), claudetest.Die(1)))
 	<-s.Done()                         // dead before anything was read
 	time.Sleep(400 * time.Millisecond) // longer than the grace for the streams
 	var all []claude.Message
@@ -110,8 +107,7 @@ func TestStderrIsBounded(t *testing.T) {
 	for i := range 50 {
 		lines = append(lines, strconv.Itoa(i)+" "+strings.Repeat("é", 2000))
 	}
-	s := run(t, turns(claudetest.Die(1, append(lines, strings.Repeat("z", 1<<20))...)))
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Die(1, append(lines, strings.Repeat("z", 1<<20))...)))
 	var exit *claude.ExitError
 	require.ErrorAs(t, s.end(), &exit)
 	require.Len(t, exit.Stderr, 20)
@@ -122,23 +118,20 @@ func TestStderrIsBounded(t *testing.T) {
 }
 
 func TestCloseEndsInputFirst(t *testing.T) {
-	s := run(t, claudetest.Script{}, noGrace)
-	_, err := s.Initialize(s.ctx)
-	require.NoError(t, err)
+	s := initialized(t, claudetest.Script{}, noGrace)
 	require.NoError(t, s.Close(s.ctx))
 	require.NoError(t, s.ctx.Err(), "no grace was needed")
 	gone(t, s.Pid())
 	lines := s.cli.Lines()
 	require.True(t, lines[len(lines)-1].EOF)
-	_, err = s.Next(s.ctx)
+	_, err := s.Next(s.ctx)
 	require.ErrorIs(t, err, claude.ErrClosed)
 	require.ErrorIs(t, err, claude.ErrExited)
 	require.ErrorIs(t, s.Prompt("x"), claude.ErrClosed)
 }
 
 func TestCloseInterruptsARunningTurn(t *testing.T) {
-	s := run(t, turns(claudetest.Hang()), noGrace)
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Hang()), noGrace)
 	s.until(claude.TypeSystem)
 	require.NoError(t, s.Close(s.ctx))
 	require.NoError(t, s.ctx.Err(), "no grace was needed")
@@ -147,18 +140,14 @@ func TestCloseInterruptsARunningTurn(t *testing.T) {
 func TestCloseEscalates(t *testing.T) {
 	t.Parallel()
 	t.Run("to SIGTERM", func(t *testing.T) {
-		s := run(t, claudetest.Script{IgnoreEOF: true}, closeFast)
-		_, err := s.Initialize(s.ctx)
-		require.NoError(t, err)
+		s := initialized(t, claudetest.Script{IgnoreEOF: true}, closeFast)
 		start := time.Now()
 		require.NoError(t, s.Close(s.ctx))
 		require.GreaterOrEqual(t, time.Since(start), 100*time.Millisecond)
 		gone(t, s.Pid())
 	})
 	t.Run("to SIGKILL, grandchildren included", func(t *testing.T) {
-		s := run(t, claudetest.Script{IgnoreEOF: true, IgnoreTerm: true, IgnoreInterrupt: true, Grandchild: true}, closeFast)
-		_, err := s.Initialize(s.ctx)
-		require.NoError(t, err)
+		s := initialized(t, claudetest.Script{IgnoreEOF: true, IgnoreTerm: true, IgnoreInterrupt: true, Grandchild: true}, closeFast)
 		require.NoError(t, s.Close(s.ctx))
 		require.NoError(t, s.ctx.Err())
 		gone(t, s.Pid())
@@ -167,15 +156,13 @@ func TestCloseEscalates(t *testing.T) {
 }
 
 func TestGrandchildrenEndWithTheCLI(t *testing.T) {
-	s := run(t, claudetest.Script{Grandchild: true, Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Die(0)}}}})
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, claudetest.Script{Grandchild: true, Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Die(0)}}}})
 	require.ErrorIs(t, s.end(), claude.ErrExited)
 	gone(t, s.cli.Starts()[0].Child)
 }
 
 func TestCloseWhileTheConsumerIsStuck(t *testing.T) {
-	s := run(t, turns(claudetest.Burst(50000)))
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Burst(50000)))
 	s.until(claude.TypeStreamEvent)   // and no more
 	time.Sleep(50 * time.Millisecond) // time for a queue to form
 	require.NoError(t, s.Close(s.ctx))
@@ -186,8 +173,7 @@ func TestCloseWhileTheConsumerIsStuck(t *testing.T) {
 
 func TestAProcessThatLeftTheGroupHoldsNothingUp(t *testing.T) {
 	t.Parallel()
-	s := run(t, claudetest.Script{Escapee: true, Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Text("bye"), claudetest.Die(3)}}}})
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, claudetest.Script{Escapee: true, Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Text("bye"), claudetest.Die(3)}}}})
 	s.until(claude.TypeAssistant)
 	child := s.cli.Starts()[0].Child
 	require.NotZero(t, child)
@@ -201,16 +187,13 @@ func TestAProcessThatLeftTheGroupHoldsNothingUp(t *testing.T) {
 
 func TestCloseWhenTheCLIDoesNotRead(t *testing.T) {
 	t.Parallel()
-	s := run(t, claudetest.Script{StopReading: 1}, closeFast)
-	_, err := s.Initialize(s.ctx)
-	require.NoError(t, err)
+	s := initialized(t, claudetest.Script{StopReading: 1}, closeFast)
 	for range 4 {
 		require.NoError(t, s.Prompt(strings.Repeat("x", 10<<20)), "sending never waits")
 	}
-	for {
-		if err = s.Prompt(strings.Repeat("x", 10<<20)); err != nil {
-			break
-		}
+	var err error
+	for err == nil {
+		err = s.Prompt(strings.Repeat("x", 10<<20))
 	}
 	require.ErrorIs(t, err, claude.ErrNotReading)
 	require.NoError(t, s.Close(s.ctx))
@@ -218,9 +201,7 @@ func TestCloseWhenTheCLIDoesNotRead(t *testing.T) {
 }
 
 func TestCloseWithItsContextEnding(t *testing.T) {
-	s := run(t, claudetest.Script{IgnoreEOF: true, IgnoreTerm: true}, noGrace)
-	_, err := s.Initialize(s.ctx)
-	require.NoError(t, err)
+	s := initialized(t, claudetest.Script{IgnoreEOF: true, IgnoreTerm: true}, noGrace)
 	ctx, cancel := context.WithTimeout(s.ctx, 50*time.Millisecond)
 	defer cancel()
 	require.NoError(t, s.Close(ctx))
@@ -228,8 +209,7 @@ func TestCloseWithItsContextEnding(t *testing.T) {
 }
 
 func TestCloseFromManySides(t *testing.T) {
-	s := run(t, turns(claudetest.Burst(5000)))
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Burst(5000)))
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -248,8 +228,7 @@ func TestCloseFromManySides(t *testing.T) {
 }
 
 func TestKill(t *testing.T) {
-	s := run(t, turns(claudetest.Text("before"), claudetest.Hang()))
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Text("before"), claudetest.Hang()))
 	s.until(claude.TypeAssistant)
 	s.Kill()
 	var exit *claude.ExitError
@@ -259,8 +238,7 @@ func TestKill(t *testing.T) {
 }
 
 func TestStdoutClosedByTheCLI(t *testing.T) {
-	s := run(t, turns(claudetest.CloseStdout(), claudetest.Hang()), closeFast)
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.CloseStdout(), claudetest.Hang()), closeFast)
 	require.ErrorIs(t, s.end(), claude.ErrExited, "a CLI without output is ended")
 	gone(t, s.Pid())
 }

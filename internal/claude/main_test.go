@@ -73,6 +73,23 @@ func run(t testing.TB, script claudetest.Script, change ...func(*claude.Options)
 	return s
 }
 
+// prompted is run, with a prompt that the stand-in has.
+func prompted(t testing.TB, script claudetest.Script, change ...func(*claude.Options)) *session {
+	t.Helper()
+	s := run(t, script, change...)
+	require.NoError(t, s.Prompt("hi"))
+	return s
+}
+
+// initialized is run, of a stand-in that is ready.
+func initialized(t testing.TB, script claudetest.Script, change ...func(*claude.Options)) *session {
+	t.Helper()
+	s := run(t, script, change...)
+	_, err := s.Initialize(s.ctx)
+	require.NoError(t, err)
+	return s
+}
+
 func (s *session) start(change ...func(*claude.Options)) {
 	s.t.Helper()
 	opts := claude.Options{

@@ -52,8 +52,7 @@ func TestInitialize(t *testing.T) {
 }
 
 func TestTurnInOrder(t *testing.T) {
-	s := run(t, turns(claudetest.Message(claudetest.ThinkingBlock("hm"), claudetest.TextBlock("Hello ", "world")), claudetest.Burst(3)))
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Message(claudetest.ThinkingBlock("hm"), claudetest.TextBlock("Hello ", "world")), claudetest.Burst(3)))
 	var got []string
 	for _, m := range s.until(claude.TypeResult) {
 		got = append(got, strings.TrimSuffix(m.Type+"/"+m.Subtype, "/"))
@@ -78,8 +77,7 @@ func TestTurnInOrder(t *testing.T) {
 func TestBurstIsCompleteAndInOrder(t *testing.T) {
 	t.Parallel()
 	const n = 20000
-	s := run(t, turns(claudetest.Burst(n)))
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Burst(n)))
 	text := deltas(s.until(claude.TypeResult))
 	words := strings.Fields(text)
 	require.Len(t, words, n)
@@ -89,8 +87,7 @@ func TestBurstIsCompleteAndInOrder(t *testing.T) {
 }
 
 func TestLineOverTheLimitIsSkipped(t *testing.T) {
-	s := run(t, turns(claudetest.BigLine(1<<20), claudetest.Text("after")), func(o *claude.Options) { o.MaxLine = 64 << 10 })
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.BigLine(1<<20), claudetest.Text("after")), func(o *claude.Options) { o.MaxLine = 64 << 10 })
 	all := s.until(claude.TypeResult)
 	require.Equal(t, "after", deltas(all))
 	for _, m := range all {
@@ -99,8 +96,7 @@ func TestLineOverTheLimitIsSkipped(t *testing.T) {
 }
 
 func TestGarbageIsSkippedAndUnknownTypesArePassedOn(t *testing.T) {
-	s := run(t, turns(claudetest.Raw("garbage", "", "[1]", `{"no":"type"}`, `{"type":7}`, `{"type":"brand_new","x":1}`, `{"type":"control_response","response":{"request_id":"nobody"}}`), claudetest.Text("ok")))
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Raw("garbage", "", "[1]", `{"no":"type"}`, `{"type":7}`, `{"type":"brand_new","x":1}`, `{"type":"control_response","response":{"request_id":"nobody"}}`), claudetest.Text("ok")))
 	all := s.until(claude.TypeResult)
 	require.Equal(t, "ok", deltas(all))
 	require.Equal(t, "brand_new", all[1].Type, "right after system/init")
@@ -110,8 +106,7 @@ func TestBackpressureReachesTheCLI(t *testing.T) {
 	t.Parallel()
 	// Far more than the pipe and the test hold: the stand-in cannot be done
 	// before the messages are read.
-	s := run(t, turns(claudetest.Burst(50000), claudetest.Control("hook_callback")))
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Burst(50000), claudetest.Control("hook_callback")))
 	_, err := s.Next(s.ctx)
 	require.NoError(t, err)
 	time.Sleep(300 * time.Millisecond) // what must not happen needs time to happen
@@ -123,9 +118,7 @@ func TestBackpressureReachesTheCLI(t *testing.T) {
 
 func TestOnMessage(t *testing.T) {
 	messages := make(chan claude.Message)
-	s := run(t, turns(claudetest.Burst(3000)), func(o *claude.Options) { o.OnMessage = func(m claude.Message) { messages <- m } })
-	_, err := s.Initialize(s.ctx)
-	require.NoError(t, err)
+	s := initialized(t, turns(claudetest.Burst(3000)), func(o *claude.Options) { o.OnMessage = func(m claude.Message) { messages <- m } })
 	require.NoError(t, s.Prompt("hi"))
 	var all []claude.Message
 	for m := range messages {
@@ -136,7 +129,7 @@ func TestOnMessage(t *testing.T) {
 	}
 	require.Len(t, strings.Fields(deltas(all)), 3000)
 	s.Kill()
-	_, err = s.Next(s.ctx)
+	_, err := s.Next(s.ctx)
 	require.ErrorIs(t, err, claude.ErrExited)
 }
 
@@ -204,8 +197,7 @@ func TestTwoQuestions(t *testing.T) {
 	))
 	for name, interrupt := range map[string]bool{"answered in the other order": false, "one dismissed with interrupt": true} {
 		t.Run(name, func(t *testing.T) {
-			s := run(t, script)
-			require.NoError(t, s.Prompt("hi"))
+			s := prompted(t, script)
 			first := s.last(claude.TypeControlRequest).ToolRequest()
 			second := s.last(claude.TypeControlRequest).ToolRequest()
 			require.NoError(t, s.Reply(second.RequestID, claude.Deny("no", interrupt)))
@@ -227,8 +219,7 @@ func TestTwoQuestions(t *testing.T) {
 }
 
 func TestInterruptWhileOpen(t *testing.T) {
-	s := run(t, turns(claudetest.Message(claudetest.Question("toolu_1", claudetest.Q("One?", "1", false, "A", "B")))))
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Message(claudetest.Question("toolu_1", claudetest.Q("One?", "1", false, "A", "B")))))
 	req := s.last(claude.TypeControlRequest)
 	require.NoError(t, s.Interrupt(s.ctx))
 	all := s.until(claude.TypeResult)
@@ -268,15 +259,13 @@ func TestControlGivesUpWithItsContext(t *testing.T) {
 }
 
 func TestUnknownInboundRequestsAreRefused(t *testing.T) {
-	s := run(t, turns(claudetest.Control("hook_callback"), claudetest.Text("on")))
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Control("hook_callback"), claudetest.Text("on")))
 	require.Equal(t, "on", deltas(s.until(claude.TypeResult)))
 	require.Contains(t, string(s.cli.Reply("control:hook_callback")), `does not support`)
 }
 
 func TestSurfacedInboundRequest(t *testing.T) {
-	s := run(t, turns(claudetest.Control("elicitation")), func(o *claude.Options) { o.Surface = []string{"elicitation"} })
-	require.NoError(t, s.Prompt("hi"))
+	s := prompted(t, turns(claudetest.Control("elicitation")), func(o *claude.Options) { o.Surface = []string{"elicitation"} })
 	m := s.last(claude.TypeControlRequest)
 	require.Equal(t, "elicitation", m.Subtype)
 	require.NoError(t, s.Reply(m.RequestID(), object{"action": "decline"}))

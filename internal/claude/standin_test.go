@@ -28,8 +28,7 @@ func TestStandInResults(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := run(t, ct.Script{Turns: []ct.Turn{{Result: c.result}}})
-			require.NoError(t, s.Prompt("hi"))
+			s := prompted(t, ct.Script{Turns: []ct.Turn{{Result: c.result}}})
 			all := s.until(claude.TypeResult)
 			m := all[len(all)-1]
 			require.Equal(t, c.want, strings.Join([]string{m.Subtype, field(m, "is_error").String(), field(m, "stop_reason").String(), field(m, "terminal_reason").String()}, " "))
@@ -68,12 +67,10 @@ func TestStandInTurns(t *testing.T) {
 }
 
 func TestStandInSessions(t *testing.T) {
-	s := run(t, turns(ct.Text("x")), func(o *claude.Options) { o.SessionID = "s1" })
-	_, err := s.Initialize(s.ctx)
-	require.NoError(t, err)
+	s := initialized(t, turns(ct.Text("x")), func(o *claude.Options) { o.SessionID = "s1" })
 	require.NoError(t, s.Close(s.ctx))
 	s.start(func(o *claude.Options) { o.Resume = "s1" })
-	_, err = s.Initialize(s.ctx)
+	_, err := s.Initialize(s.ctx)
 	require.ErrorContains(t, err, "No conversation found", "no prompt, no session")
 	s.start(func(o *claude.Options) { o.SessionID = "s1" })
 	require.NoError(t, s.Prompt("hi"))

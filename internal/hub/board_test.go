@@ -32,6 +32,13 @@ func open(t *testing.T, dir string, o hub.Options) *hub.Board {
 	return b
 }
 
+// boardBeside is a board of a test that runs beside others.
+func boardBeside(t *testing.T) *hub.Board {
+	t.Helper()
+	t.Parallel()
+	return open(t, t.TempDir(), hub.Options{})
+}
+
 // openWithStore is open, and what the board keeps its questions in.
 func openWithStore(t *testing.T, dir string, o hub.Options) (*hub.Board, *hubstore.Store) {
 	t.Helper()
@@ -73,8 +80,7 @@ func answer(t *testing.T, b *hub.Board, r *hub.Record, label, by string) *hub.Re
 
 // The same call again is the same question; the same words are not.
 func TestSameQuestion(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	first := ask(t, b, "c", "id1", "Go?")
 	require.Equal(t, first, ask(t, b, "c", "id1", "Go?"), "the same id")
 	unnamed := ask(t, b, "c", "", "Go?")
@@ -123,8 +129,7 @@ func TestNothingIsTakenOverWithoutAName(t *testing.T) {
 
 // An id that comes with other questions ends what was open under it.
 func TestOtherQuestionUnderTheSameID(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	old := ask(t, b, "c", "id", "Go?")
 	next := ask(t, b, "c", "id", "Stop?")
 	require.True(t, next.Open())
@@ -137,8 +142,7 @@ func TestOtherQuestionUnderTheSameID(t *testing.T) {
 }
 
 func TestFirstAnswerStands(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	r := ask(t, b, "c", "id", "Go?")
 	_, err := b.Answer(t.Context(), ref(r), says("Maybe"), "phone")
 	require.ErrorIs(t, err, convert.ErrBadAnswer)
@@ -159,8 +163,7 @@ func TestFirstAnswerStands(t *testing.T) {
 }
 
 func TestManyAnswerAtOnce(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	r := ask(t, b, "c", "id", "Go?")
 	won := make(chan string, 20)
 	done := make(chan struct{})
@@ -183,8 +186,7 @@ func TestManyAnswerAtOnce(t *testing.T) {
 }
 
 func TestReceipts(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	r := answer(t, b, ask(t, b, "c", "id", "Go?"), "Yes", "phone")
 	require.Equal(t, "accepted", r.End.Receipt())
 	for _, step := range []struct {

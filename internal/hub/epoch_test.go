@@ -41,8 +41,7 @@ func TestAnOldAnswerIsNoneToANewQuestion(t *testing.T) {
 // Two sub-agents whose models count alike ask at once, under names of their own: both are
 // asked, and each gets its own answer.
 func TestTwoOfOneProcessWithTheAgentsSameID(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	ask := func(name string) *hub.Record { return askBy(t, b, "bridge", "ask:0/"+name, "Go?") }
 	one, two := ask("n1"), ask("n2")
 	require.NotEqual(t, one.Key(), two.Key())
@@ -55,8 +54,7 @@ func TestTwoOfOneProcessWithTheAgentsSameID(t *testing.T) {
 // A question that was taken over is the same to the people who saw it: what they saw
 // before is what they answer. What was never theirs is not.
 func TestTakenOverWhileSomebodyReads(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	other := ask(t, b, "c", "other", "Stop?")
 	seen := askBy(t, b, "dead", "id", "Go on?")
 	b.Expire(later())
@@ -78,8 +76,7 @@ func TestTakenOverWhileSomebodyReads(t *testing.T) {
 
 // What was asked under a name before something else was is past: its answer is for nobody.
 func TestAnIDThatGoesBackToItsFirstWords(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	_, err := b.Delivered(t.Context(), answer(t, b, ask(t, b, "c", "1", "Drop staging?"), "Yes", "phone").Ref())
 	require.NoError(t, err)
 	require.True(t, ask(t, b, "c", "1", "Drop production?").Open())
@@ -89,8 +86,7 @@ func TestAnIDThatGoesBackToItsFirstWords(t *testing.T) {
 
 // What a process left is left as a whole, in whatever order its successor asks for it.
 func TestWhatWasLeftInAnotherOrder(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	for _, text := range []string{"First?", "Second?"} {
 		answer(t, b, askBy(t, b, "dead", text, text), "Yes", "phone")
 	}
@@ -102,8 +98,7 @@ func TestWhatWasLeftInAnotherOrder(t *testing.T) {
 
 // Whoever saw one question under an id has not seen another one that was taken over since.
 func TestARevisionIsOfOneQuestion(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	seen := askBy(t, b, "other", "ask:0", "ls?")
 	askBy(t, b, "dead", "ask:0", "rm -rf /?")
 	b.Expire(later())

@@ -56,8 +56,7 @@ func TestReadersOfAGroup(t *testing.T) {
 
 // Who waits for questions alone is woken by those that are open, of its group.
 func TestReadersOfWhatIsAsked(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	all, red := b.Read(0), b.Read(0).In("red")
 	first, err := b.Ask(t.Context(), asking("c", "id", "Go?"))
 	require.NoError(t, err)

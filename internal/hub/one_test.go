@@ -76,8 +76,7 @@ func TestOnlyOneHasTheOutcome(t *testing.T) {
 
 // One that died with it has a successor.
 func TestWhoDiedWithTheOutcome(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	answered := answer(t, b, askBy(t, b, "p", "id", "Go on?"), "Yes", "phone")
 	require.True(t, takes(t, b, answered, "p"))
 	waits(t, b, "q")
@@ -97,8 +96,7 @@ func TestWhoDiedWithTheOutcome(t *testing.T) {
 // That a process has an outcome may be noted at the moment in which its successor takes it
 // over. That is no other process that was faster: it had it before.
 func TestWhoDiedWithTheOutcomeIsNotedLate(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	answered := answer(t, b, askBy(t, b, "p", "id", "Go on?"), "Yes", "phone")
 	require.True(t, takes(t, b, answered, "p"))
 	b.UsedWithin(time.Millisecond)

@@ -31,8 +31,7 @@ func askBy(t *testing.T, b *hub.Board, process, id, text string) *hub.Record {
 // Permission for one thing does not extend to another, nor that for one call to
 // the next, whatever the words are.
 func TestPermissionsAreNotShared(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	permission := func(id, detail string) *hub.Record {
 		a := asking("c", id, "Write notes.txt")
 		a.Kind, a.Detail = "permission", detail
@@ -52,8 +51,7 @@ func TestPermissionsAreNotShared(t *testing.T) {
 // A process that asks under two ids has two questions. One that came back has
 // the question of the one that is gone.
 func TestOneProcessHasAQuestionForEachCall(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	first, second := askBy(t, b, "p", "id1", "Go on?"), askBy(t, b, "p", "id2", "Go on?")
 	require.NotEqual(t, first.ID, second.ID)
 	require.Equal(t, first, askBy(t, b, "p", "id1", "Go on?"), "its own id counts first")
@@ -71,8 +69,7 @@ func TestOneProcessHasAQuestionForEachCall(t *testing.T) {
 
 // A process that is late takes nothing back that another one asks.
 func TestOnlyTheAskerTakesBack(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	first := askBy(t, b, "p", "id", "First?")
 	second := askBy(t, b, "q", "id", "Second?")
 	require.NotEqual(t, first.Key(), second.Key(), "another process under the same id asks something else")
@@ -126,8 +123,7 @@ func updated(t *testing.T, b *hub.Board, store *hubstore.Store, r *hub.Record, r
 }
 
 func TestIDsThatCannotBeKept(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	for range 2 {
 		_, err := b.Ask(t.Context(), asking("\xff", "id", "Go?"))
 		require.ErrorIs(t, err, hub.ErrBadID)
@@ -183,8 +179,7 @@ func TestAClockThatWasSetBack(t *testing.T) {
 // Calls that ask the same at the same moment are a question each, with an id or without:
 // words identify nothing.
 func TestTheSameAtOnce(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	for _, prefix := range []string{"", "toolu_"} {
 		ids := make([]string, 16)
 		var all sync.WaitGroup
@@ -208,8 +203,7 @@ func TestTheSameAtOnce(t *testing.T) {
 // Rule 5: what a process asks is taken over when it is gone, once, and not while it
 // waits. Two that are there have a question each, with its own answer.
 func TestRule5TwoProcessesWithTheSameWords(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	first := askBy(t, b, "p", "id1", "Go on?")
 	waiting, stop := context.WithCancel(t.Context())
 	left := make(chan struct{})
@@ -235,8 +229,7 @@ func TestRule5TwoProcessesWithTheSameWords(t *testing.T) {
 // One session that is open in two windows asks under one id, twice: each has its own
 // question, and what a person answers goes to the one that asked it.
 func TestOneSessionInTwoWindows(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	wait := func(r *hub.Record) (left func()) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -281,8 +274,7 @@ func TestOneSessionInTwoWindows(t *testing.T) {
 // A process that has ended with the outcome, before its agent had it, has a successor
 // that gets it, once.
 func TestASuccessorHasTheOutcome(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	b.UsedWithin(0)
 	first := askBy(t, b, "p", "id", "Go on?")
 	answer(t, b, first, "Yes", "phone")
@@ -369,8 +361,7 @@ func TestTwoTakeOver(t *testing.T) {
 
 // A process is given an outcome just when its successor takes it over: one of them has it.
 func TestGivenWhileItIsTakenOver(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	first := askBy(t, b, "p", "id", "Go on?")
 	answer(t, b, first, "Yes", "phone")
 	b.Expire(later())
@@ -388,8 +379,7 @@ func TestGivenWhileItIsTakenOver(t *testing.T) {
 // A reply that comes once more is none to what was asked anew under the id: whoever
 // means that says which revision they have seen.
 func TestAReplySentTwice(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	first := ask(t, b, "c", "q1", "Deploy?")
 	answer(t, b, first, "Yes", "phone")
 	_, err := b.Consumed(t.Context(), first.Ref())

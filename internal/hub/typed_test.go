@@ -68,8 +68,7 @@ func TestATypedSecretIsKeptUntilItIsUsed(t *testing.T) {
 
 // Only what is typed to a question for a secret is one.
 func TestWhatIsNoSecretIsKept(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), hub.Options{})
+	b := boardBeside(t)
 	r, err := b.Answer(t.Context(), ref(ask(t, b, "c", "q", "Which colour?")), types("green", ""), "phone")
 	require.NoError(t, err)
 	_, err = b.Consumed(t.Context(), r.Ref())

@@ -99,8 +99,10 @@ func (h *hubs) link(d *desk.Desk, log io.Writer, token string) *hublink.Link {
 	return l
 }
 
-// linked is a desk with a link to a hub.
-func linked(t *testing.T) (*hubs, *desk.Desk, *hub.Board, *hublink.Link) {
+// linkedBeside is a desk with a link to a hub, in a test that runs beside others.
+func linkedBeside(t *testing.T) (*hubs, *desk.Desk, *hub.Board, *hublink.Link) {
+	t.Helper()
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	return h, d, h.start(t.TempDir()), h.link(d, io.Discard, token)
 }
@@ -162,8 +164,7 @@ func answer(b *hub.Board, r *hub.Record, label, by string) error {
 }
 
 func TestTheHubsAnswerSettlesTheDesk(t *testing.T) {
-	t.Parallel()
-	_, d, board, _ := linked(t)
+	_, d, board, _ := linkedBeside(t)
 	ticket := ask(t, d, "toolu_abc")
 	r := await(t, board, isOpen)
 	require.Equal(t, session, r.Conversation)
@@ -185,8 +186,7 @@ func TestTheHubsAnswerSettlesTheDesk(t *testing.T) {
 // What became of an answer is told also if the process ends as soon as it is known, while
 // the desk is still at telling who was first.
 func TestAReceiptBeforeTheEnd(t *testing.T) {
-	t.Parallel()
-	_, d, board, l := linked(t)
+	_, d, board, l := linkedBeside(t)
 	release := make(chan struct{})
 	d.Watch(func(e desk.Entry) {
 		if e.State == desk.Settled {
@@ -207,8 +207,7 @@ func TestAReceiptBeforeTheEnd(t *testing.T) {
 }
 
 func TestTheHubsCancelSettlesTheDesk(t *testing.T) {
-	t.Parallel()
-	_, d, board, _ := linked(t)
+	_, d, board, _ := linkedBeside(t)
 	ticket := ask(t, d, "toolu_abc")
 	r := await(t, board, isOpen)
 	_, err := board.Cancel(t.Context(), hub.Ref{Conversation: r.Conversation, ID: r.ID}, "phone")
@@ -219,8 +218,7 @@ func TestTheHubsCancelSettlesTheDesk(t *testing.T) {
 }
 
 func TestTheEditorsAnswerTakesTheHubsQuestionBack(t *testing.T) {
-	t.Parallel()
-	_, d, board, _ := linked(t)
+	_, d, board, _ := linkedBeside(t)
 	ticket := ask(t, d, "toolu_abc")
 	open := await(t, board, isOpen)
 	ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
@@ -369,8 +367,7 @@ func TestAQuestionOfAnotherDevice(t *testing.T) {
 // A session that is closed leaves its question at the hub. When that is asked again it is
 // the same question. What the agent asks by itself is another one, whatever its id is.
 func TestAClosedSessionFindsItsAnswer(t *testing.T) {
-	t.Parallel()
-	_, d, board, _ := linked(t)
+	_, d, board, _ := linkedBeside(t)
 	ticket := ask(t, d, "toolu_01AbCdEf")
 	r := await(t, board, isOpen)
 	ticket.Settle(convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}, "")
@@ -471,8 +468,7 @@ func TestCountedIDsOfTwoProcessesAreTwoQuestions(t *testing.T) {
 }
 
 func TestAPermissionShowsWhatItIsFor(t *testing.T) {
-	t.Parallel()
-	_, d, board, _ := linked(t)
+	_, d, board, _ := linkedBeside(t)
 	post := func(id string, input string) {
 		ticket := d.Post(t.Context(), desk.Item{Kind: desk.Permission, Call: convert.Call{Session: session, ID: id, Input: json.RawMessage(input),
 			Questions: []convert.Question{{Text: "Run a command", Closed: true, Options: []convert.Option{{Label: "Allow"}, {Label: "Reject"}}}}}})
@@ -497,8 +493,7 @@ func TestParseURL(t *testing.T) {
 
 // Rule 6: what was answered while nobody asked is found, until it was handed over.
 func TestRule6AnsweredMeanwhile(t *testing.T) {
-	t.Parallel()
-	h, d, board, first := linked(t)
+	h, d, board, first := linkedBeside(t)
 	ticket := ask(t, d, "toolu_abc")
 	r := await(t, board, isOpen)
 	first.Close() // the process is gone
@@ -528,8 +523,7 @@ func TestRule6AnsweredMeanwhile(t *testing.T) {
 // Two machines take a session up again, and both find what was answered meanwhile. One
 // hands it to the agent; the other learns that.
 func TestRule6HandedOverByOneMachine(t *testing.T) {
-	t.Parallel()
-	h, d, board, first := linked(t)
+	h, d, board, first := linkedBeside(t)
 	call := ask(t, d, "toolu_abc").Item().Call
 	r := await(t, board, isOpen)
 	first.Close() // the process is gone
@@ -553,8 +547,7 @@ func TestRule6HandedOverByOneMachine(t *testing.T) {
 // What was found may be used by another machine meanwhile, and the same be asked and answered
 // anew: that is another outcome, of whoever asked it.
 func TestRule6AnsweredAnewMeanwhile(t *testing.T) {
-	t.Parallel()
-	h, d, board, first := linked(t)
+	h, d, board, first := linkedBeside(t)
 	call := ask(t, d, "toolu_abc").Item().Call
 	r := await(t, board, isOpen)
 	first.Close() // the process is gone
@@ -576,8 +569,7 @@ func TestRule6AnsweredAnewMeanwhile(t *testing.T) {
 // An agent may take a question back after the hub's answer has come. The answer stays at
 // the hub for when it is asked again, and the link has done with it.
 func TestAWithdrawnQuestionIsNotRemembered(t *testing.T) {
-	t.Parallel()
-	_, d, board, l := linked(t)
+	_, d, board, l := linkedBeside(t)
 	ticket := ask(t, d, "toolu_abc")
 	defer ticket.Leave()
 	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
@@ -594,8 +586,7 @@ func TestAWithdrawnQuestionIsNotRemembered(t *testing.T) {
 // That the agent has one answer says nothing of another one of the same session, nor
 // does it that the agent asks on.
 func TestUsedIsOfOneCall(t *testing.T) {
-	t.Parallel()
-	_, d, board, l := linked(t)
+	_, d, board, l := linkedBeside(t)
 	for _, id := range []string{"toolu_1a", "toolu_2b"} {
 		ticket := d.Post(t.Context(), desk.Item{Name: id, Kind: desk.Question, Unqueued: true, Call: convert.Call{
 			Session: session, ID: id, Questions: []convert.Question{{Text: "Is it " + id + "?"}}}})
@@ -618,8 +609,7 @@ func TestUsedIsOfOneCall(t *testing.T) {
 // Two that have a name one after the other are two: what the agent has of the second is
 // no receipt for the first, which may still come.
 func TestUsedIsOfOneItem(t *testing.T) {
-	t.Parallel()
-	_, d, board, l := linked(t)
+	_, d, board, l := linkedBeside(t)
 	one := ask(t, d, "toolu_1a")
 	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
 	<-one.Context().Done()
@@ -641,8 +631,7 @@ func TestUsedIsOfOneItem(t *testing.T) {
 
 // What is typed in the editor to a question that asks for a secret is the agent's alone.
 func TestATypedSecretIsNotKept(t *testing.T) {
-	t.Parallel()
-	_, d, board, _ := linked(t)
+	_, d, board, _ := linkedBeside(t)
 	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: "toolu_1a", Questions: []convert.Question{{Text: "What is your API key?"}}}})
 	defer ticket.Leave()
 	await(t, board, isOpen)
@@ -654,8 +643,7 @@ func TestATypedSecretIsNotKept(t *testing.T) {
 
 // What is typed at the hub to such a question reaches the agent, and is then kept nowhere.
 func TestASecretTypedAtTheHub(t *testing.T) {
-	t.Parallel()
-	_, d, board, _ := linked(t)
+	_, d, board, _ := linkedBeside(t)
 	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: "toolu_1a", Questions: []convert.Question{{Text: "What is your API key?"}}}})
 	defer ticket.Leave()
 	r := await(t, board, isOpen)
@@ -724,8 +712,7 @@ func TestASlowHub(t *testing.T) {
 
 // A hub keeps what it is told, and gets no question whose answer is a secret.
 func TestNoSecretForTheHub(t *testing.T) {
-	t.Parallel()
-	_, d, board, link := linked(t)
+	_, d, board, link := linkedBeside(t)
 	secret := d.Post(t.Context(), desk.Item{Kind: desk.Form, Secret: true, Call: convert.Call{Session: session, ID: "pw", Questions: []convert.Question{{Text: "Password?"}}}})
 	_, first := secret.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "hunter2"}}}, "editor")
 	require.True(t, first)

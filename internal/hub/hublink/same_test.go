@@ -59,8 +59,7 @@ func TestAnAnswerIsForOneQuestion(t *testing.T) {
 // Two calls at once that ask the same are two questions: the editor answers one
 // of them.
 func TestTwoCallsWithTheSameWords(t *testing.T) {
-	t.Parallel()
-	_, d, board, _ := linked(t)
+	_, d, board, _ := linkedBeside(t)
 	one := ask(t, d, "toolu_1a")
 	await(t, board, isOpen)
 	call := one.Item().Call
@@ -114,8 +113,7 @@ func TestAQuestionThatTheHubDoesNotTake(t *testing.T) {
 // The editor and a phone answer at the same moment, again and again: the agent
 // has one of the two, and the hub says which.
 func TestTheEditorAndAPhoneAnswerAtOnce(t *testing.T) {
-	t.Parallel()
-	_, d, board, _ := linked(t)
+	_, d, board, _ := linkedBeside(t)
 	won := map[string]int{}
 	for i := range leaktest.Often(150) {
 		ticket := ask(t, d, fmt.Sprintf("toolu_%dx", i))

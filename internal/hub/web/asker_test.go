@@ -99,8 +99,7 @@ func (l leaver) Flush() {
 
 // An asker that ends as soon as it has its outcome has it: the card says so.
 func TestDeliveredToAnAskerThatLeaves(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	const asks = `{"asker":"p1","call":{"ID":"toolu_1","Questions":[{"Text":"Go on?"}]}}`
 	s.expect(202, "POST", "/conversations/c1/ask?dialect=bridge", asks)
 	s.expect(200, "POST", "/conversations/c1/respond?question=toolu_1", `{"answers":["Yes"]}`)

@@ -47,8 +47,7 @@ func TestACookieAloneChangesNothing(t *testing.T) {
 
 // Without scripts, what the page knows goes from form to form.
 func TestAPageWithoutScripts(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	rec := s.ask("c1", db)
 	cookie := s.logIn(t, web.Owner)
 	secret, _ := secrets.Load(cookie)
@@ -66,8 +65,7 @@ func TestAPageWithoutScripts(t *testing.T) {
 
 // A stream ends with the login that it came with, and no other one does.
 func TestStreamsEndWithTheLogin(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	browser := func(cookie string) []string {
 		return append(browserOf(cookie, s.url), "Sec-Fetch-Site", "same-origin")
@@ -89,8 +87,7 @@ func TestStreamsEndWithTheLogin(t *testing.T) {
 
 // However often a device logs in, the logins of others stay.
 func TestLoginsOfOneDevice(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	phone := s.device("phone", web.CanAnswer)
 	owner, first := s.logIn(t, web.Owner), s.logIn(t, "phone")
 	cookie := ""

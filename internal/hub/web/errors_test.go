@@ -30,8 +30,7 @@ func (s *site) errorOf(t *testing.T, method, path, body string, headers ...strin
 // are in testdata/scripts/ask.txtar; 401, 403 and 421 are on all routes, and have tests of their
 // own beside their exceptions.
 func TestErrorTable(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	s.expect(202, "POST", "/conversations/over/ask", database)
 	s.expect(200, "POST", "/conversations/over/respond", `{"answers":{"Which database?":"SQLite"}}`)
@@ -78,8 +77,7 @@ func TestErrorTable(t *testing.T) {
 
 // A browser's cookie reads with HEAD as it does with GET.
 func TestHead(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	cookie := s.logIn(t, web.Owner)
 	s.expect(200, "HEAD", "/conversations", "", "Authorization", "", "Cookie", cookie)
 }

@@ -30,8 +30,7 @@ func (s *site) deployForm(conversation string) *hub.Record {
 
 // A note that the server could not be given is refused, not lost.
 func TestFormTakesNoNote(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	rec := s.deployForm("c1")
 	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm(rec.ID)}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()},
 		"t0": {"shop"}, "a1": {"0"}, "n1": {"but only after six"}, "a2": {"0"}, "a3": {"0"}, "a4": {"0"}}
@@ -45,8 +44,7 @@ func TestFormTakesNoNote(t *testing.T) {
 
 // What is no form of fields is declined with its own option only.
 func TestOnlyFormsAreDeclinedAsAWhole(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	rec := s.ask("c1", db)
 	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm(rec.ID)}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()}, "do": {"decline"}}
 	reply := s.expect(400, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")

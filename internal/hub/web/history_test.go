@@ -22,8 +22,7 @@ var asNDJSON = []string{"Accept", "application/x-ndjson"}
 
 // How long an answer took is the time between the two that are told.
 func TestHistorySeconds(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	s.expect(200, "POST", "/conversations/c1/cancel", "")
 	one := gjson.Get(s.expect(200, "GET", "/history", ""), "history.0")
@@ -37,8 +36,7 @@ func TestHistorySeconds(t *testing.T) {
 // Page by page, everything that was there is seen once, also when more is settled
 // meanwhile.
 func TestHistoryPageByPage(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	settle := func(n int) {
 		id := fmt.Sprintf("/conversations/c%d", n)
 		s.expect(202, "POST", id+"/ask", database)
@@ -115,8 +113,7 @@ func TestHistoryIsTrue(t *testing.T) {
 
 // An export has everything, also if that is more than a page can have.
 func TestExportOfMany(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	const many = 2050
 	var asking sync.WaitGroup
 	for i := range 50 {

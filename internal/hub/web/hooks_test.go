@@ -168,8 +168,7 @@ func TestHookTurns(t *testing.T) {
 // An agent that takes no reason for a rejection is not given one that would be lost, and
 // whoever writes one is told.
 func TestNoReason(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	takes := s.permit("c1", "Bash", "execute", "make", map[string]any{"command": "make"})
 	none := s.permit("c2", "Bash", "execute", "make", map[string]any{"command": "make"}, func(a *hub.Asking) { a.About.NoReason = true })
 	page := s.expect(200, "GET", "/", "")

@@ -9,15 +9,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
 // The page can be installed: a manifest, and icons of the sizes that it says. Nobody
 // has to be logged in to see them.
 func TestInstallable(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	get := func(path string) *http.Response {
 		reply, err := http.Get(s.url + path)
 		require.NoError(t, err)

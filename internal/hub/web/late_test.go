@@ -44,8 +44,7 @@ func (s *site) hold(method, path, body string, headers ...string) (finish func()
 // What a device may do is what it may do when it is done: not when the headers of
 // its request came.
 func TestARightThatEndsBeforeTheBody(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	s.expect(202, "POST", "/conversations/over/ask", database)
 	s.expect(200, "POST", "/conversations/over/respond", `{"answers":{"Which database?":"SQLite"}}`)
@@ -214,8 +213,7 @@ func TestARightThatEndsWhileTheAnswerIsUnderWay(t *testing.T) {
 // Whoever has removed a device, or ended a login, can rely on it: what had been allowed
 // by then is written by then, too.
 func TestARemovalWaitsForWhatWasAllowed(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	for name, end := range map[string]func() error{
 		"removed": func() error { return s.access.Remove("phone") },
 		"changed": func() error { return s.access.SetOwner(token + "-new") },

@@ -39,8 +39,7 @@ func (s *site) listed(query string) (list []string) {
 // together, and all of them can be reached: the first fifty whole, the others as lines until
 // somebody opens them.
 func TestTheList(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	for i := range 330 {
 		s.askIn(fmt.Sprint("Agent", i%2), fmt.Sprint("/src/p", i%3), fmt.Sprint("c", i%10), fmt.Sprint("q", i), fmt.Sprintf("Question %d.", i))
 	}
@@ -111,8 +110,7 @@ func TestThoseWhoseAgentIsGone(t *testing.T) {
 
 // A conversation has a page with all that was asked in it.
 func TestAConversationsPage(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.askIn("Agent", "/src", "c1", "a", "Question 1.")
 	_, err := s.board.Cancel(t.Context(), hub.Ref{Conversation: "c1"}, "phone")
 	require.NoError(t, err)
@@ -167,8 +165,7 @@ func TestAConversationIsToldInOrder(t *testing.T) {
 // What an agent said at the end of a turn is shown to whoever may know of it: another agent
 // that asks in the conversation is not one.
 func TestWordsOfATurnAreNotForOtherAgents(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	one, two := "Bearer "+s.device("one", web.CanAsk), "Bearer "+s.device("two", web.CanAsk)
 	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"done","text":"Between us.","prompt":"Among us."}`, "Authorization", one)
 	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", two)

@@ -12,8 +12,7 @@ import (
 
 // The status says since when the oldest of the open questions waits.
 func TestStatusOfTheOldest(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	for _, c := range []string{"c1", "c2", "c3"} {
 		s.expect(202, "POST", "/conversations/"+c+"/ask", database)
 	}

@@ -67,8 +67,7 @@ func TestPermissionWithoutItsEnd(t *testing.T) {
 
 // What is known when a permission is asked for stands on its card, in the place of the model.
 func TestWhatIsKnownIsOnTheCard(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	const known = "41% of the context used · $1.32 · Opus 5 · Plan mode"
 	s.permit("c1", "Bash", "execute", "echo", map[string]any{"command": "echo"}, func(a *hub.Asking) { a.About.Known = known })
 	s.permit("c2", "Bash", "execute", "echo", map[string]any{"command": "echo"})
@@ -78,8 +77,7 @@ func TestWhatIsKnownIsOnTheCard(t *testing.T) {
 
 // A fold hides at least five lines: a few more are better seen.
 func TestNoFoldForAFewLines(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	for n, folded := range map[int]bool{12: false, 18: false, 19: true, 40: true} {
 		c := fmt.Sprint("c", n)
 		s.permit(c, "Bash", "execute", "", map[string]any{"command": strings.Repeat("echo\n", n)})

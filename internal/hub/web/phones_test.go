@@ -68,8 +68,7 @@ func TestAddAPhone(t *testing.T) {
 
 // A hub that nobody else reaches gives no link, and makes no code.
 func TestAddAPhoneToALocalHub(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	require.JSONEq(t, `{}`, s.expect(200, "POST", "/phones", ""))
 }
 
@@ -91,8 +90,7 @@ func (l *lan) addresses() []string {
 // Who may add devices lets this machine's networks in, and keeps them out; nobody else
 // does, and not where the hub's address says who reaches it.
 func TestLANIsSwitched(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.expect(409, "POST", "/lan", `{"on":true}`)
 	l := new(lan)
 	s.with(web.Options{LAN: l, Addresses: l.addresses})

@@ -6,15 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
 // What the page needs besides itself, worker included, is under 70 kB before it is
 // compressed, and under 22 kB as browsers fetch it, which is what a phone waits for.
 func TestWeightOfThePage(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	page := s.expect(200, "GET", "/", "", "Accept", "text/html")
 	raw, sent := 0, 0
 	paths := slices.Sorted(slices.Values(append(regexp.MustCompile(`/[a-z]+\.(js|css)\b`).FindAllString(page, -1), "/worker.js")))
@@ -33,8 +30,7 @@ func TestWeightOfThePage(t *testing.T) {
 // A browser keeps what the page needs, by an address that says what it is; under another
 // one it asks every time.
 func TestAssetsAreKept(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	page := s.expect(200, "GET", "/", "", "Accept", "text/html")
 	for _, path := range []string{"/page.js", "/style.css"} {
 		for query, kept := range map[string]string{regexp.MustCompile(regexp.QuoteMeta(path) + `(\?v=[\w-]{12})"`).FindStringSubmatch(page)[1]: "max-age=31536000, immutable", "?v=another": "no-cache", "": "no-cache"} {

@@ -54,8 +54,7 @@ func (s *site) stillOpen(t *testing.T) {
 }
 
 func TestForeignHostOnEveryRoute(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	for _, r := range routes {
 		for _, host := range []string{"evil.example", "evil.example:80", "hub.example.evil", "127.0.0.1.evil.example", "8.8.8.8"} {
@@ -114,8 +113,7 @@ func TestNoCredential(t *testing.T) {
 }
 
 func TestWrongTokensAreThrottledAndRightOnesWork(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	codes := map[int]int{}
 	for i := range 50 {
 		reply, _ := s.request("GET", "/conversations", "", "Authorization", fmt.Sprintf("Bearer %s%d", token, i))
@@ -172,8 +170,7 @@ func browserOf(cookie, origin string) []string {
 }
 
 func TestWhatADeviceMayDo(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	phone := s.device("phone", web.CanAnswer)
 	bot := s.device("bot", web.CanAsk)
@@ -197,8 +194,7 @@ func TestWhatADeviceMayDo(t *testing.T) {
 }
 
 func TestARemovedDevicesStreamsEndAtOnce(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	phone := s.device("phone", web.CanAnswer)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	cookie := s.logIn(t, "phone")
@@ -213,8 +209,7 @@ func TestARemovedDevicesStreamsEndAtOnce(t *testing.T) {
 }
 
 func TestHeadersOfEveryReply(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	for _, r := range routes {
 		if strings.HasSuffix(r.path, "/events") {
 			continue
@@ -234,8 +229,7 @@ func TestHeadersOfEveryReply(t *testing.T) {
 }
 
 func TestScriptInEveryFieldIsText(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	const x = `</textarea><script>alert(1)</script>\" onload=alert(1) x=\"<img src=x onerror=alert(1)>\u202e\u001b[31m`
 	call := fmt.Sprintf(`{"kind":"question","title":"%[1]s","agent":"%[1]s","machine":"%[1]s","dir":"%[1]s","call":{"ID":"%[1]s","Server":"%[1]s","Questions":[{"Text":"%[1]s","Header":"%[1]s","Options":[{"Label":"%[1]s","Description":"%[1]s","Preview":"%[1]s"},{"Label":"b"}]}]}}`, x)
 	s.expect(202, "POST", "/conversations/"+url.PathEscape(`<script>"`)+"/ask?dialect=bridge", call)
@@ -267,8 +261,7 @@ func checkPage(t *testing.T, page string) {
 }
 
 func TestPathTricksInIDs(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	for i, id := range []string{"a/b", "a%2fb", "../../etc/passwd", "a b", "é", "*", ">", "a.*.b", "\x01", "?x=1", "#", strings.Repeat("x", 512)} {
 		call := fmt.Sprintf(`{"questions":[{"question":"Q%d?","header":"h","multiSelect":false,"options":[{"label":"a","description":""},{"label":"b","description":""}]}]}`, i)
 		path := "/conversations/" + url.PathEscape(id)
@@ -283,8 +276,7 @@ func TestPathTricksInIDs(t *testing.T) {
 }
 
 func TestSlowClientsEnd(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	h := &http.Server{Handler: s.server, ReadHeaderTimeout: 50 * time.Millisecond}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -304,8 +296,7 @@ func TestSlowClientsEnd(t *testing.T) {
 // A thousand streams on which nothing happens keep nobody from asking and
 // answering, and each of them is told.
 func TestAThousandIdleStreams(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: 1}
 	defer transport.CloseIdleConnections()
 	var bodies []io.ReadCloser
@@ -337,8 +328,7 @@ func TestAThousandIdleStreams(t *testing.T) {
 
 // A form of another page cannot say that it is JSON.
 func TestFormPostsAreNoJSON(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	for _, r := range routes {
 		if r.method != "POST" || !strings.HasPrefix(r.body, "{") {
@@ -364,8 +354,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 
 // A body of 100 MB is refused after the first.
 func TestHugeBodies(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	for _, r := range routes {
 		if r.method != "POST" || r.body == "" {
@@ -406,8 +395,7 @@ func TestSlowBodiesEnd(t *testing.T) {
 
 // Nor is a body waited for that nobody wants: on no route, and from nobody.
 func TestUnwantedBodiesEnd(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.server.SetBodyTime(50 * time.Millisecond)
 	begin := func(method, path, host, length string) net.Conn {
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -496,8 +484,7 @@ func TestABodyThatNobodyNeeds(t *testing.T) {
 // Who takes nothing of a long reply is given up, part by part, so that who takes it
 // slowly is not.
 func TestRepliesThatNobodyTakes(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	s.expect(202, "POST", "/conversations/c1/ask", strings.Replace(database, "a server", strings.Repeat("a server ", 20<<10), 1))
 	for _, path := range []string{"/", "/questions", "/conversations", "/conversations/c1", "/conversations/c1/questions/toolu_1"} {
 		d := &deadlines{ResponseRecorder: httptest.NewRecorder()}

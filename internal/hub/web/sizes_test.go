@@ -37,8 +37,7 @@ func noise(size int) string {
 
 // Whatever is no longer than the contract says is kept, and so is its answer.
 func TestLargestQuestion(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	words := strings.Repeat("y", 1<<20-60)
 	s.expect(202, "POST", "/conversations/c1/ask", sized(1<<20))
 	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"`+words+`"}}`)

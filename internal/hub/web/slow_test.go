@@ -38,7 +38,7 @@ func (w *stuck) SetWriteDeadline(time.Time) error { return nil }
 func TestSlowReaders(t *testing.T) {
 	s := serveInside(t)
 	const readers = 3
-	questions, size := 20, 40_000
+	questions, size := 20, 20_000
 	if leaktest.Race { // which has room of its own for every byte: then only the readers count
 		questions, size = 5, 4000
 	}

@@ -41,8 +41,7 @@ func TestEventIDsOfAnotherStore(t *testing.T) {
 // A list says from where a stream goes on: what the list has is not told again, what has
 // changed since is.
 func TestEventsAfterAList(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	at := func() string {
 		return regexp.MustCompile(`data-at="([^"]+)"`).FindStringSubmatch(s.expect(200, "GET", "/cards", ""))[1]
 	}

@@ -18,8 +18,7 @@ import (
 // To look is not to take: whatever is read, by whomever, an answer stays for whoever
 // asked.
 func TestToLookIsNotToTake(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	bot := s.device("bot", web.CanAsk)
 	as := []string{"Authorization", "Bearer " + bot}
 	s.expect(202, "POST", "/conversations/c1/ask", database, as...)
@@ -105,8 +104,7 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 // under the same id. Each has its own question, its own answer, and its own word on
 // what became of it.
 func TestTwoBridgesOfOneSession(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	const call = `{"kind":"question","asker":%q,"call":{"ID":"toolu_1","Questions":[{"Text":"Which database?","Options":[{"Label":"SQLite"},{"Label":"PostgreSQL"}]}]}}`
 	ask := func(window, wait string) (body string) {
 		_, body = s.request("POST", "/conversations/c1/ask?dialect=bridge&wait="+wait, fmt.Sprintf(call, window))

@@ -40,6 +40,13 @@ func newSite(t testing.TB, o hub.Options) *site {
 	return newSiteWith(t, o, hubstore.Options{Dir: t.TempDir()})
 }
 
+// siteBeside is a hub of a test that runs beside others.
+func siteBeside(t *testing.T) *site {
+	t.Helper()
+	t.Parallel()
+	return newSite(t, hub.Options{})
+}
+
 func newSiteWith(t testing.TB, o hub.Options, kept hubstore.Options) *site {
 	t.Helper()
 	store, err := hubstore.Open(t.Context(), kept)

@@ -5,14 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // What goes wrong is a page for people, whatever they did, and JSON for programs.
 func TestErrorsArePagesForPeople(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
+	s := siteBeside(t)
 	bot := s.device("bot", web.CanMeasure)
 	cookie := s.logIn(t, web.Owner)
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}

@@ -99,54 +99,34 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// post returns the status, 0 if there was no reply.
-func (p *process) post(path, body string) int { return p.request(http.MethodPost, path, body) }
-
-func (p *process) request(method, path, body string) int {
+// request returns the status, 0 if there was no reply, and the body.
+func (p *process) request(method, path, body string) (status int, text string) {
 	req, err := http.NewRequest(method, p.address+path, strings.NewReader(body))
-	if err != nil {
-		return 0
-	}
+	require.NoError(p.t, err)
 	req.Header.Set("Authorization", "Bearer "+p.token)
 	req.Header.Set("Content-Type", "application/json")
-	reply, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0
-	}
-	defer reply.Body.Close()
-	_, err = io.Copy(io.Discard, reply.Body)
-	if err != nil {
-		return 0
-	}
-	return reply.StatusCode
-}
-
-func (p *process) get(path string) []byte {
-	p.t.Helper()
-	req, err := http.NewRequest(http.MethodGet, p.address+path, nil)
-	require.NoError(p.t, err)
-	req.Header.Set("Authorization", "Bearer "+p.token)
-	reply, err := http.DefaultClient.Do(req)
-	require.NoError(p.t, err)
-	defer reply.Body.Close()
-	require.Equal(p.t, http.StatusOK, reply.StatusCode)
-	data, err := io.ReadAll(reply.Body)
-	require.NoError(p.t, err)
-	return data
-}
-
-// look returns the status and the body, 0 if there was no reply.
-func (p *process) look(path string) (int, string) {
-	req, err := http.NewRequest(http.MethodGet, p.address+path, nil)
-	require.NoError(p.t, err)
-	req.Header.Set("Authorization", "Bearer "+p.token)
 	reply, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, ""
 	}
 	defer reply.Body.Close()
-	data, _ := io.ReadAll(reply.Body)
+	data, err := io.ReadAll(reply.Body)
+	if err != nil {
+		return 0, ""
+	}
 	return reply.StatusCode, string(data)
+}
+
+func (p *process) post(path, body string) (status int) {
+	status, _ = p.request(http.MethodPost, path, body)
+	return status
+}
+
+func (p *process) get(path string) string {
+	p.t.Helper()
+	status, text := p.request(http.MethodGet, path, "")
+	require.Equal(p.t, http.StatusOK, status)
+	return text
 }
 
 func askBody(id string) string {

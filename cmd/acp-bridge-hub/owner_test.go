@@ -33,7 +33,10 @@ func TestOwnerOfSeveralHubs(t *testing.T) {
 	fresh := filepath.Join(dir, "token") // which that hub has made
 	require.Contains(t, command(exitOK, "owner", "--token-file", fresh), "All hubs now take the token in ")
 	require.Contains(t, command(exitOK, "owner", "--token-file", fresh), "All hubs now take the token in ", "once more")
-	require.Eventually(t, func() bool { status, _ := one.request(http.MethodGet, "/devices", ""); return status == http.StatusUnauthorized }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool {
+		status, _ := one.request(http.MethodGet, "/devices", "")
+		return status == http.StatusUnauthorized
+	}, time.Minute, time.Millisecond)
 	require.Contains(t, command(exitFailed, "status", "--data", one.dir), "the owner has a new one")
 	token, err := os.ReadFile(fresh)
 	require.NoError(t, err)

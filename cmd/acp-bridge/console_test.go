@@ -17,3 +17,9 @@ func startConsole(t testing.TB, w, h int, env []string, args ...string) *ttytest
 	cmd.Env = append(append(append(os.Environ(), asBridge+"=1"), ttytest.Env...), env...)
 	return ttytest.Start(t, cmd, w, h)
 }
+
+// shows waits until the screen is exactly this: what a program draws at once may come in pieces.
+func shows(t *testing.T, c *ttytest.Console, text string) {
+	t.Helper()
+	c.Wait("exactly\n"+text, func(s ttytest.Screen) bool { return s.Text == text })
+}

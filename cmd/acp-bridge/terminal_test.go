@@ -29,7 +29,7 @@ const (
 func TestDemoByKeys(t *testing.T) {
 	t.Parallel()
 	c := startConsole(t, 80, 24, nil, "demo")
-	c.Shows(demoScreen)
+	shows(t, c, demoScreen)
 	c.Sends(enter)
 	c.Sees("[ ] Auth")
 	c.Sends(" " + down + " ")
@@ -40,7 +40,7 @@ func TestDemoByKeys(t *testing.T) {
 	c.Sees("Review your answers")
 	c.Sends(enter)
 	require.Equal(t, exitOK, c.Ends())
-	c.Shows(demoEnd + demoNext)
+	shows(t, c, demoEnd+demoNext)
 }
 
 // JSON is a line for programs, and indented for people.
@@ -205,7 +205,7 @@ func TestDemoIntoAFile(t *testing.T) {
 	cmd := exec.Command("sh", "-c", `exec "$0" demo >"$1"`, self(t), file)
 	cmd.Env = append(append(os.Environ(), asBridge+"=1"), ttytest.Env...)
 	c := ttytest.Start(t, cmd, 80, 24)
-	c.Shows(demoScreen)
+	shows(t, c, demoScreen)
 	c.Sends(enter)
 	c.Sees("[ ] Auth")
 	c.Sends(" " + down + " " + enter)
@@ -214,7 +214,7 @@ func TestDemoIntoAFile(t *testing.T) {
 	c.Sees("Review your answers")
 	c.Sends(enter)
 	require.Equal(t, exitOK, c.Ends())
-	c.Shows(demoEnd + demoNext)
+	shows(t, c, demoEnd+demoNext)
 	got, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, demoEnd, string(got))

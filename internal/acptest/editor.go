@@ -16,7 +16,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -57,10 +56,8 @@ type Editor struct {
 	Pings chan struct{}
 	// Forget makes the editor keep no updates.
 	Forget bool
-	// pause, if set, stops the editor from reading until it is closed.
-	Pause chan struct{}
 
-	mu      sync.Mutex // taken by step only
+	turns
 	changed chan struct{}
 	log     []gjson.Result // updates, in order
 }
@@ -80,7 +77,7 @@ func NewEditor(t testing.TB, run func(ctx context.Context, in io.Reader, out io.
 	in, agentOut := io.Pipe()
 	e := &Editor{
 		T: t, Requests: make(chan *Request, 100), Served: make(chan error, 1), prompted: make(chan struct{}, 100),
-		Completed: make(chan gjson.Result, 100), In: in, Wire: &wire{w: out}, Gate: &gate{r: in}, changed: make(chan struct{}),
+		Completed: make(chan gjson.Result, 100), In: in, Wire: &wire{WriteCloser: out}, Gate: &gate{r: in}, changed: make(chan struct{}),
 	}
 	go func() { e.Served <- run(context.Background(), agentIn, agentOut) }()
 	e.Conn = conn.New(e.Gate, e.Wire, e, &conn.Options{Logger: slog.New(slog.DiscardHandler), Trace: e.trace})
@@ -163,26 +160,16 @@ func (e *Editor) Notify(ctx context.Context, method string, params json.RawMessa
 	if method != acp.ClientMethodSessionUpdate || e.Forget {
 		return
 	}
-	if e.Pause != nil {
-		<-e.Pause
-	}
-	e.step(func() {
+	e.alone(func() {
 		e.log = append(e.log, gjson.ParseBytes(params))
 		close(e.changed)
 		e.changed = make(chan struct{})
 	})
 }
 
-// step has the updates to itself, and waits for nothing.
-func (e *Editor) step(do func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	do()
-}
-
 // Log is all updates so far, and what is closed with the next one.
 func (e *Editor) Log() (list []gjson.Result, more <-chan struct{}) {
-	e.step(func() { list, more = e.log, e.changed })
+	e.alone(func() { list, more = e.log, e.changed })
 	return list, more
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
 
 	"github.com/tidwall/gjson"
@@ -13,20 +12,12 @@ import (
 // wire is what an editor writes on, with faults. Lines that are given to send
 // come between the editor's own.
 type wire struct {
-	w io.WriteCloser
-
-	mu sync.Mutex
+	io.WriteCloser
+	turns
 	// cut, if set, says where a write of n bytes is torn in two.
 	cut func(n int) int
 	// twice makes each reply be followed by another one, which nobody gave.
 	twice bool
-}
-
-// alone runs f while nobody else writes.
-func (w *wire) alone(f func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f()
 }
 
 // Write writes what the connection sends.
@@ -51,18 +42,18 @@ func (w *wire) write(b []byte) error {
 	}
 	if w.cut != nil && len(text) > 1 {
 		n := w.cut(len(text))
-		if _, err := w.w.Write(text[:n]); err != nil {
+		if _, err := w.WriteCloser.Write(text[:n]); err != nil {
 			return err
 		}
 		text = text[n:]
 	}
-	_, err := w.w.Write(text)
+	_, err := w.WriteCloser.Write(text)
 	return err
 }
 
 // Send writes text as it is.
 func (w *wire) Send(text string) (err error) {
-	w.alone(func() { _, err = io.WriteString(w.w, text) })
+	w.alone(func() { _, err = io.WriteString(w.WriteCloser, text) })
 	return err
 }
 
@@ -71,8 +62,6 @@ func (w *wire) Tear(cut func(n int) int) { w.alone(func() { w.cut = cut }) }
 
 // Double makes each reply come twice, the second time as nobody gave it.
 func (w *wire) Double(twice bool) { w.alone(func() { w.twice = twice }) }
-
-func (w *wire) Close() error { return w.w.Close() }
 
 // Forged is a reply that no user gave, to a question of any kind.
 func Forged(id string) string {

@@ -5,17 +5,20 @@ import (
 	"sync"
 )
 
-// Written is what was written to it so far, while others may still write.
-type Written struct {
-	mu   sync.Mutex
-	text strings.Builder
+// turns lets one at a time have what it is a part of.
+type turns struct{ mu sync.Mutex }
+
+// alone runs f while nobody else does, and waits for nothing.
+func (t *turns) alone(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f()
 }
 
-// alone runs f while nobody else writes.
-func (w *Written) alone(f func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f()
+// Written is what was written to it so far, while others may still write.
+type Written struct {
+	turns
+	text strings.Builder
 }
 
 func (w *Written) Write(b []byte) (int, error) {

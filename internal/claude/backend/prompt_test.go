@@ -86,26 +86,21 @@ func TestSlowEditor(t *testing.T) {
 	}
 	const n = 60_000 // some 20 MB of lines
 	cli := ct.New(t, turns(steps{ct.Burst(n)}))
-	pause := make(chan struct{})
 	e := serve(t, backend.Options{Claude: cli.Path, Logger: slog.New(slog.DiscardHandler)})
 	s := e.Ready()
 	e.Await(s, "commands", func(u gjson.Result) bool { return u.Get("availableCommands").Exists() })
 	before := heapInUse()
-	e.Pause = pause
+	e.Gate.Close()
 	turn := e.Prompt(s, "go")
 	grown := int64(0)
 	for range 100 { // time for a runaway to show
 		time.Sleep(5 * time.Millisecond)
 		grown = max(grown, heapInUse()-before)
 	}
-	select {
-	case <-turn.Done:
-		require.Fail(t, "the turn ended although nobody read")
-	default:
-	}
+	turn.Runs()
 	t.Logf("heap grew by %d kB", grown>>10)
 	require.Less(t, grown, int64(8<<20)) // what may wait is 4 MiB; some is on its way on both sides of that
-	close(pause)
+	e.Gate.Open()
 	turn.Ends(acp.StopReasonEndTurn)
 	said := e.Said(s)
 	require.True(t, strings.HasPrefix(said, "0 1 2 ") && strings.HasSuffix(said, fmt.Sprintf(" %d ", n-1)))

@@ -18,24 +18,19 @@ var built string
 // where nothing can be built, the test binary plays. Call it in TestMain, behind
 // Main; remove what it has made with the function it returns.
 func Build() (remove func()) {
-	dir, err := os.MkdirTemp("", "claudetest-")
-	if err == nil {
-		built, err = build(filepath.Join(dir, "standin"))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "claudetest: the test binary plays, more slowly:", err)
-	}
-	return func() { _ = os.RemoveAll(dir) }
-}
-
-func build(path string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", path, "github.com/acp-bridge/acp-bridge/internal/claude/claudetest/standin")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
+	dir, err := os.MkdirTemp("", "claudetest-")
+	path, out := filepath.Join(dir, "standin"), []byte(nil)
+	if err == nil {
+		out, err = exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", path, "github.com/acp-bridge/acp-bridge/internal/claude/claudetest/standin").CombinedOutput()
 	}
-	return path, nil
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "claudetest: the test binary plays, more slowly: %v: %s\n", err, out)
+	} else {
+		built = path
+	}
+	return func() { _ = os.RemoveAll(dir) }
 }
 
 // Beside plays the script in the folder of this program, and ends the process.

@@ -172,15 +172,11 @@ func (c *CLI) Await(what string, ok func([]Line) bool) []Line {
 			return lines
 		}
 		if time.Now().After(deadline) {
-			c.t.Fatalf("claudetest: %s: not within %s; received: %s", what, patience, dump(lines))
+			received, _ := json.Marshal(lines)
+			c.t.Fatalf("claudetest: %s: not within %s; received: %s", what, patience, received)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-}
-
-func dump(lines []Line) string {
-	data, _ := json.Marshal(lines)
-	return string(data)
 }
 
 // Starts returns how its processes were started, in order.

@@ -152,13 +152,6 @@ func (c *Console) Sees(text string) string {
 	return c.Wait(text, func(s Screen) bool { return strings.Contains(s.Text, text) }).Text
 }
 
-// Shows waits until the screen is exactly this, and returns it: what a program
-// draws at once may come in pieces.
-func (c *Console) Shows(text string) string {
-	c.t.Helper()
-	return c.Wait("exactly\n"+text, func(s Screen) bool { return s.Text == text }).Text
-}
-
 // Sends types.
 func (c *Console) Sends(keys string) {
 	c.t.Helper()

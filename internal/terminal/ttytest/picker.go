@@ -73,59 +73,30 @@ func Drawn(m *picker.Picker) string {
 	for i, l := range lines {
 		l = cells.Plain(l)
 		if i == row {
-			l = WithCursor(l, col)
+			l = withCursor(l, col)
 		}
 		lines[i] = strings.TrimRight(l, " ")
 	}
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
 }
 
-// WithCursor puts a block in place of the character at column x.
-func WithCursor(line string, x int) string {
-	var b strings.Builder
-	at := 0
-	for line != "" {
+// withCursor puts a block in place of the character at column x.
+func withCursor(line string, x int) string {
+	before := ""
+	for line != "" && cells.Width(before) < x {
 		c, rest := cells.First(line)
-		if at == x {
-			b.WriteString("█")
-		} else {
-			b.WriteString(c)
-		}
-		at += cells.Width(c)
-		line = rest
+		before, line = before+c, rest
 	}
-	if at <= x {
-		b.WriteString(strings.Repeat(" ", x-at) + "█")
-	}
-	return b.String()
+	_, after := cells.First(line)
+	return cells.Pad(before, x) + "█" + after
 }
 
-// named are the keys that scripts name, and their bytes.
-var named = map[string]struct {
-	key   tty.Key
-	bytes string
-}{
-	"up":        {tty.Key{Name: "up"}, "\x1b[A"},
-	"down":      {tty.Key{Name: "down"}, "\x1b[B"},
-	"right":     {tty.Key{Name: "right"}, "\x1b[C"},
-	"left":      {tty.Key{Name: "left"}, "\x1b[D"},
-	"home":      {tty.Key{Name: "home"}, "\x1b[H"},
-	"end":       {tty.Key{Name: "end"}, "\x1b[F"},
-	"pgup":      {tty.Key{Name: "pgup"}, "\x1b[5~"},
-	"pgdown":    {tty.Key{Name: "pgdown"}, "\x1b[6~"},
-	"tab":       {tty.Key{Name: "tab"}, "\t"},
-	"shift+tab": {tty.Key{Name: "shift+tab"}, "\x1b[Z"},
-	"enter":     {tty.Key{Name: "enter"}, "\r"},
-	"esc":       {tty.Key{Name: "esc"}, "\x1b"},
-	"space":     {tty.Key{Name: "space", Text: " "}, " "},
-	"backspace": {tty.Key{Name: "backspace"}, "\x7f"},
-	"ctrl+c":    {tty.Key{Name: "ctrl+c"}, "\x03"},
-	"ctrl+d":    {tty.Key{Name: "ctrl+d"}, "\x04"},
-	"ctrl+j":    {tty.Key{Name: "ctrl+j"}, "\n"},
-	"ctrl+o":    {tty.Key{Name: "ctrl+o"}, "\x0f"},
-	"ctrl+u":    {tty.Key{Name: "ctrl+u"}, "\x15"},
-	"ctrl+w":    {tty.Key{Name: "ctrl+w"}, "\x17"},
-	"ctrl+a":    {tty.Key{Name: "ctrl+a"}, "\x01"},
+// named are the bytes of the keys that scripts name.
+var named = map[string]string{
+	"up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F",
+	"pgup": "\x1b[5~", "pgdown": "\x1b[6~", "tab": "\t", "shift+tab": "\x1b[Z", "enter": "\r", "esc": "\x1b", "space": " ",
+	"backspace": "\x7f", "ctrl+a": "\x01", "ctrl+c": "\x03", "ctrl+d": "\x04", "ctrl+j": "\n", "ctrl+o": "\x0f",
+	"ctrl+u": "\x15", "ctrl+w": "\x17",
 }
 
 // script calls f for each key of a script: words that are keys' names, other
@@ -141,8 +112,8 @@ func script(t testing.TB, keys string, key func(tty.Key, string), paste func(str
 			continue
 		}
 		for _, word := range strings.Fields(line) {
-			if k, ok := named[word]; ok {
-				key(k.key, k.bytes)
+			if bytes, ok := named[word]; ok {
+				key(Key(word), bytes)
 				continue
 			}
 			for _, r := range word {
@@ -155,7 +126,7 @@ func script(t testing.TB, keys string, key func(tty.Key, string), paste func(str
 // Typed is the key of a letter.
 func Typed(r rune) tty.Key {
 	if r == ' ' {
-		return named["space"].key
+		return Key("space")
 	}
 	return tty.Key{Name: string(r), Text: string(r)}
 }
@@ -177,7 +148,9 @@ func KeyBytes(t testing.TB, keys string) string {
 }
 
 // Key is the key of that name.
-func Key(name string) tty.Key { return named[name].key }
+func Key(name string) tty.Key {
+	return tty.Key{Name: name, Text: map[string]string{"space": " "}[name]}
+}
 
 // PickerOptions are those with these labels.
 func PickerOptions(labels ...string) (out []convert.Option) {

@@ -127,7 +127,7 @@ func (o Outcome) Check(c Call) error {
 			return fmt.Errorf("%w: question %d takes one option, got %d", ErrFailed, i+1, len(a.Selected))
 		}
 		for _, label := range a.Selected {
-			if !q.hasLabel(label) {
+			if !q.HasLabel(label) {
 				return fmt.Errorf("%w: question %d has no option %q", ErrFailed, i+1, label)
 			}
 		}
@@ -175,7 +175,8 @@ func (o Outcome) InOrder(c Call) Outcome {
 	return o
 }
 
-func (q *Question) hasLabel(label string) bool {
+// HasLabel reports whether an option has this label.
+func (q *Question) HasLabel(label string) bool {
 	return slices.ContainsFunc(q.Options, func(o Option) bool { return o.Label == label })
 }
 

@@ -15,7 +15,6 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -105,7 +104,7 @@ func New(o Options) *Server {
 	s.sdk.AddReceivingMiddleware(agreed)
 	s.sdk.AddTool(&sdk.Tool{
 		Name: ToolName, Title: "Ask the user", Description: tool.Description + ticketDescription,
-		InputSchema: json.RawMessage(bytes.Replace(tool.Schema, []byte(`"properties": {`), []byte(`"properties": {`+ticketSchema), 1)),
+		InputSchema: withTicket(tool.Schema),
 		// It changes nothing, and needs no permission: the user sees the
 		// question anyhow.
 		Annotations: &sdk.ToolAnnotations{Title: "Ask the user", ReadOnlyHint: true},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
@@ -140,9 +141,6 @@ func printEditor(s streams, name, agent, command string, flags []string, asJSON 
 	return nil
 }
 
-func editorNames() (names []string) {
-	for _, e := range editors {
-		names = append(names, e.name)
-	}
-	return names
+func editorNames() []string {
+	return cli.NamesOf(editors, func(e editorSettings) string { return e.name })
 }

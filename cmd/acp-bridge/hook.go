@@ -50,7 +50,7 @@ func hookCommand(fs *flagSet) runner {
 		o.Program, o.Version, o.Out, o.Err = ownPath(), version(), s.Out, s.Err
 		switch {
 		case !known:
-			return misused("expected claude, %s, got %q", strings.Join(hookAgentNames(), ", "), words[1])
+			return misused("expected claude, %s, got %q", strings.Join(cli.NamesOf(watch.Agents(), func(a watch.Agent) string { return a.Name }), ", "), words[1])
 		case words[0] == "remove":
 			o.Hub = h.Named
 			return removeHooks(ctx, o, a)
@@ -78,13 +78,6 @@ func removeHooks(ctx context.Context, o watch.Installer, a watch.Agent) error {
 		return cli.Usage(err)
 	}
 	return err
-}
-
-func hookAgentNames() (names []string) {
-	for _, a := range watch.Agents() {
-		names = append(names, a.Name)
-	}
-	return names
 }
 
 // refuses is why an agent takes nothing that is installed for it: another one has its

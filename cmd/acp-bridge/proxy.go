@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 )
 
 // proxyOptions are the command line by which an editor starts another agent.
@@ -64,11 +65,8 @@ func findProfile(name string) (found proxy.Profile) {
 	return found
 }
 
-func agentNames() (names []string) {
-	for _, p := range proxy.Profiles() {
-		names = append(names, p.Name)
-	}
-	return names
+func agentNames() []string {
+	return cli.NamesOf(proxy.Profiles(), func(p proxy.Profile) string { return p.Name })
 }
 
 // proxyCommand stands between an editor and any agent.

@@ -28,13 +28,6 @@ type upState struct {
 
 const upStateName = "up.json"
 
-func readUpState() (st upState, err error) {
-	if err = hublink.ReadState(upStateName, &st); errors.Is(err, os.ErrNotExist) {
-		err = nil
-	}
-	return st, err
-}
-
 // upCommand is about the hub of this machine's user, whatever hub the environment names
 // for questions.
 func upCommand(do func(*upState, context.Context, streams) error) func(*flagSet) runner {
@@ -45,8 +38,8 @@ func upCommand(do func(*upState, context.Context, streams) error) func(*flagSet)
 			}
 			_ = os.Unsetenv(hubEnv)
 			_ = os.Unsetenv(tokenEnv)
-			st, err := readUpState()
-			if err != nil {
+			var st upState
+			if err := hublink.ReadState(upStateName, &st); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
 			return do(&st, ctx, s)

@@ -86,7 +86,7 @@ func (codex) encode(d document, c convert.Call, r Reply) Result {
 
 func codexList(q convert.Question, a convert.Answer) []string {
 	list := slices.Clone(a.Selected)
-	if a.Text != "" && len(list) == 0 && len(q.Options) > 0 && !has(q, codexOther) {
+	if a.Text != "" && len(list) == 0 && len(q.Options) > 0 && !q.HasLabel(codexOther) {
 		list = append(list, codexOther)
 	}
 	for _, words := range []string{a.Text, a.Note} {
@@ -95,8 +95,4 @@ func codexList(q convert.Question, a convert.Answer) []string {
 		}
 	}
 	return list
-}
-
-func has(q convert.Question, label string) bool {
-	return slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == label })
 }

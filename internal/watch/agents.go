@@ -65,7 +65,7 @@ func pluginOf(name string) part {
 }
 
 func (o *Installer) installAgent(ctx context.Context, a Agent) error {
-	put, name, err := a.part.put(o.Program)
+	name, err := a.part.put(o.Program, false)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,9 @@ func (o *Installer) installAgent(ctx context.Context, a Agent) error {
 	if !slices.Contains(state.Agents, a.Name) {
 		state.Agents = append(state.Agents, a.Name)
 	}
-	if err := errors.Join(state.write(), put()); err != nil {
+	err = state.write()
+	_, put := a.part.put(o.Program, true)
+	if err = errors.Join(err, put); err != nil {
 		return err
 	}
 	hub := clean.Line(o.Hub.Address)

@@ -83,10 +83,10 @@ func (o *Installer) installClaude(ctx context.Context) error {
 	settings, put := "", func() error { return o.addPlugin(ctx) }
 	if o.AsSettings {
 		settings = filepath.Join(transcript.ConfigDir(os.Getenv), "settings.json")
-		var err error
-		if put, _, err = o.inClaude(settings).put(o.Program); err != nil {
+		if _, err := o.inClaude(settings).put(o.Program, false); err != nil {
 			return err
 		}
+		put = func() error { _, err := o.inClaude(settings).put(o.Program, true); return err }
 	}
 	old, none := ReadClaude()
 	state, err := o.enrol(ctx, old)

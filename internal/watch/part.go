@@ -49,17 +49,13 @@ func (p part) change(edit func(there []byte) ([]byte, error)) (name string, ther
 	return name, there, data, err
 }
 
-// put checks that it can be installed, and says where; calling what it returns does it.
-func (p part) put(program string) (do func() error, where string, err error) {
-	edit := func(there []byte) ([]byte, error) { return p.with(there, program) }
-	where, _, _, err = p.change(edit)
-	return func() error {
-		name, _, data, err := p.change(edit)
-		if err != nil {
-			return err
-		}
-		return proc.WritePrivate(name, data)
-	}, where, err
+// put installs it, and says where; or it says only whether and where it could be.
+func (p part) put(program string, really bool) (where string, err error) {
+	where, _, data, err := p.change(func(there []byte) ([]byte, error) { return p.with(there, program) })
+	if err == nil && really {
+		err = proc.WritePrivate(where, data)
+	}
+	return where, err
 }
 
 // take removes it. What is not there any more is no error.

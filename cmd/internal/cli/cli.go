@@ -125,9 +125,14 @@ func (p *Program) topic(name string) (text string, ok bool) {
 	return "", false
 }
 
-func (p *Program) topicNames() (names []string) {
-	for _, t := range p.topics() {
-		names = append(names, t.Name)
+func (p *Program) topicNames() []string {
+	return NamesOf(p.topics(), func(t Topic) string { return t.Name })
+}
+
+// NamesOf are the names of some things, in their order.
+func NamesOf[T any](list []T, name func(T) string) (names []string) {
+	for _, one := range list {
+		names = append(names, name(one))
 	}
 	return names
 }

@@ -19,11 +19,8 @@ func (p *Program) Find(name string) (Command, bool) {
 }
 
 // Names are those of the commands.
-func (p *Program) Names() (names []string) {
-	for _, c := range p.All() {
-		names = append(names, c.Name)
-	}
-	return names
+func (p *Program) Names() []string {
+	return NamesOf(p.All(), func(c Command) string { return c.Name })
 }
 
 // FlagsOf are the flags of a command.

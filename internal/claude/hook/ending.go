@@ -194,17 +194,14 @@ func (e Event) given(h Held) []convert.Answer {
 // ReadAnswer takes a label for a pick, labels as a result writes them for several, and
 // anything else for the user's own words.
 func ReadAnswer(q convert.Question, text string) convert.Answer {
-	label := func(s string) bool {
-		return slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == s })
-	}
 	parts := []string{text}
-	if q.MultiSelect && !label(text) {
+	if q.MultiSelect && !q.HasLabel(text) {
 		parts = convert.Split(text)
 	}
 	switch {
 	case strings.TrimSpace(text) == "":
 		return convert.Answer{}
-	case !slices.ContainsFunc(parts, func(p string) bool { return !label(p) }):
+	case !slices.ContainsFunc(parts, func(p string) bool { return !q.HasLabel(p) }):
 		return convert.Answer{Selected: parts}
 	}
 	return convert.Answer{Text: text}

@@ -47,7 +47,7 @@ func answersIn(c convert.Call, answers gjson.Result) (convert.Outcome, error) {
 	for i, list := range lists {
 		q, a := c.Questions[i], &o.Answers[i]
 		for _, item := range list {
-			if slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == item }) {
+			if q.HasLabel(item) {
 				a.Selected = append(a.Selected, item)
 			} else {
 				a.Text = strings.TrimPrefix(a.Text+", "+item, ", ")

@@ -35,11 +35,7 @@ func previews(q *convert.Question) string {
 		if clean.Blank(preview) {
 			continue
 		}
-		fence := "```"
-		for strings.Contains(preview, fence) {
-			fence += "`"
-		}
-		b.WriteString("\n\n" + clean.Line(q.Options[i].Label) + ":\n\n" + fence + "\n" + preview + "\n" + fence)
+		b.WriteString("\n\n" + clean.Line(q.Options[i].Label) + ":\n\n" + clean.Fence("", preview))
 	}
 	return b.String()
 }

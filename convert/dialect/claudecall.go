@@ -20,16 +20,13 @@ func ClaudeCall(c convert.Call) (document []byte, lost []string, err error) {
 			lost = append(lost, fmt.Sprintf("question %d: claude accepts own words, the question only its options", i+1))
 		}
 	}
-	return clean.JSON(toolUse{c.ID, "AskUserQuestion", questionList{questionsJSON(c.Questions)}}), lost, nil
+	input := map[string]json.RawMessage{"questions": questionsJSON(c.Questions)}
+	return clean.JSON(toolUse{c.ID, "AskUserQuestion", input}), lost, nil
 }
 
 // toolUse is a call of a tool, as Claude Code writes it.
 type toolUse struct {
-	ID    string       `json:"id,omitempty"`
-	Name  string       `json:"name"`
-	Input questionList `json:"input"`
-}
-
-type questionList struct {
-	Questions json.RawMessage `json:"questions"`
+	ID    string                     `json:"id,omitempty"`
+	Name  string                     `json:"name"`
+	Input map[string]json.RawMessage `json:"input"`
 }

@@ -54,10 +54,6 @@ func codexQuestions(d document) []gjson.Result {
 	return document{input: d.params()}.questions()
 }
 
-type codexResult struct {
-	Answers map[string]codexAnswer `json:"answers"`
-}
-
 type codexAnswer struct {
 	Answers []string `json:"answers"`
 }
@@ -66,7 +62,7 @@ type codexAnswer struct {
 // map. They send that for a failure, too, so the result of a tool call is the text
 // for a question that was cancelled.
 func (codex) encode(d document, c convert.Call, r Reply) Result {
-	result := codexResult{map[string]codexAnswer{}}
+	answers := map[string]codexAnswer{}
 	switch {
 	case r.Outcome.Status == convert.Answered, r.Outcome.Status == convert.Declined && d.isRPC():
 	case d.isRPC():
@@ -78,10 +74,10 @@ func (codex) encode(d document, c convert.Call, r Reply) Result {
 	}
 	for i, q := range codexQuestions(d) {
 		if i < len(r.Outcome.Answers) && !r.Outcome.Answers[i].Empty() {
-			result.Answers[q.Get("id").String()] = codexAnswer{codexList(c.Questions[i], r.Outcome.Answers[i])}
+			answers[q.Get("id").String()] = codexAnswer{codexList(c.Questions[i], r.Outcome.Answers[i])}
 		}
 	}
-	return d.respond(result)
+	return d.respond(map[string]any{"answers": answers})
 }
 
 func codexList(q convert.Question, a convert.Answer) []string {

@@ -54,10 +54,6 @@ func geminiType(q *convert.Question, kind gjson.Result, pos int) error {
 	return nil
 }
 
-type geminiResult struct {
-	Answers map[string]string `json:"answers"`
-}
-
 const geminiDismissed = "User dismissed the dialog without answering."
 
 func (gemini) encode(d document, c convert.Call, r Reply) Result {
@@ -68,5 +64,5 @@ func (gemini) encode(d document, c convert.Call, r Reply) Result {
 	default:
 		return Result{Body: []byte(r.Outcome.Message()), IsError: true}
 	}
-	return d.respond(geminiResult{numbered(c, r.Outcome.Answers)})
+	return d.respond(map[string]any{"answers": numbered(c, r.Outcome.Answers)})
 }

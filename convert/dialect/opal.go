@@ -80,10 +80,6 @@ func oneQuestion(input gjson.Result) (convert.Call, error) {
 	return call, err
 }
 
-type opalAnswer struct {
-	Answer string `json:"answer"`
-}
-
 // opalError is what a tool call without an answer gets. Where a parent was asked
 // for its sub-agent, the reason says so itself.
 func opalError(o convert.Outcome) string {
@@ -104,7 +100,7 @@ func (opal) encode(d document, c convert.Call, r Reply) Result {
 	}
 	answer := answerText(c.Questions[0], o.Answers[0])
 	if d.isRPC() {
-		return d.respond(opalAnswer{answer})
+		return d.respond(map[string]string{"answer": answer})
 	}
 	return Result{Body: []byte(answer)}
 }

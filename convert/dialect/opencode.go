@@ -37,24 +37,20 @@ func (openCode) decode(d document) (convert.Call, error) {
 	return call, nil
 }
 
-type openCodeReply struct {
-	Answers [][]string `json:"answers"`
-}
-
 // encode is the body of the API's reply. It has none for what is not an answer:
 // the question is then rejected.
 func (openCode) encode(d document, c convert.Call, r Reply) Result {
 	if r.Outcome.Status != convert.Answered {
 		return d.refuse(r.Outcome)
 	}
-	reply := openCodeReply{make([][]string, len(c.Questions))}
+	answers := make([][]string, len(c.Questions))
 	for i := range c.Questions {
-		reply.Answers[i] = []string{}
+		answers[i] = []string{}
 		if i < len(r.Outcome.Answers) {
-			reply.Answers[i] = withNote(r.Outcome.Answers[i])
+			answers[i] = withNote(r.Outcome.Answers[i])
 		}
 	}
-	return d.respond(reply)
+	return d.respond(map[string]any{"answers": answers})
 }
 
 // withNote are the items of an answer, a note behind the last of them.

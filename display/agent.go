@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
-	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -81,11 +80,15 @@ func exitPlanInfo(_ Tool, in input, _ string) Info {
 func exitPlanResult(ended) Update { return Update{Title: "Exited plan mode"} }
 
 func skillInfo(_ Tool, in input, _ string) Info {
-	info := Info{Title: "Load skill", Kind: acp.ToolKindOther}
-	if name := clean.Line(in.str("skill", "command")); name != "" {
-		info.Title = title("", "Load skill:", name)
+	return Info{Title: verbOf("Load skill", in.str("skill", "command")), Kind: acp.ToolKindOther}
+}
+
+// verbOf is a title of a verb, and what it is done to if that is known.
+func verbOf(verb, what string) string {
+	if what = clean.Line(what); what != "" {
+		return title("", verb+":", what)
 	}
-	return info
+	return verb
 }
 
 func slashInfo(_ Tool, in input, _ string) Info {
@@ -96,11 +99,7 @@ func slashInfo(_ Tool, in input, _ string) Info {
 // permit one. It is otherwise shown as a plan.
 func taskInfo(verb string) func(Tool, input, string) Info {
 	return func(_ Tool, in input, _ string) Info {
-		info := Info{Title: verb, Kind: acp.ToolKindThink}
-		if subject := clean.Line(in.str("subject")); subject != "" {
-			info.Title = title("", verb+":", subject)
-		}
-		return info
+		return Info{Title: verbOf(verb, in.str("subject")), Kind: acp.ToolKindThink}
 	}
 }
 
@@ -122,12 +121,7 @@ func otherInfo(t Tool, in input, _ string) Info {
 
 // inputContent shows an input as it is, none if it is empty.
 func inputContent(in input) []acp.ToolCallContent {
-	empty := true
-	in.ForEach(func(_, _ gjson.Result) bool {
-		empty = false
-		return false
-	})
-	if empty {
+	if len(in.Map()) == 0 {
 		return nil
 	}
 	return fenced("json", clean.Visible(clean.Indented(in.Raw)))

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -63,9 +64,9 @@ func readBlock(v gjson.Result) part {
 		return note(documentText(b))
 	case "resource":
 		res := object(b.Get("resource"))
-		return part{text: or(res.str("text"), res.str("uri"))}
+		return part{text: cmp.Or(res.str("text"), res.str("uri"))}
 	case "resource_link":
-		return part{text: or(b.str("title", "name"), b.str("uri"))}
+		return part{text: cmp.Or(b.str("title", "name"), b.str("uri"))}
 	case "tool_reference":
 		return part{text: b.str("tool_name")}
 	case "web_search_result":
@@ -80,8 +81,8 @@ func readBlock(v gjson.Result) part {
 // readImage takes the Messages API's image and MCP's.
 func readImage(b input) part {
 	source := object(b.Get("source"))
-	data := or(source.str("data"), b.str("data"))
-	mime := or(source.str("media_type"), b.str("mimeType"))
+	data := cmp.Or(source.str("data"), b.str("data"))
+	mime := cmp.Or(source.str("media_type"), b.str("mimeType"))
 	if data != "" && strings.HasPrefix(mime, "image/") {
 		block := acp.ImageBlock(data, mime)
 		return part{block: &block}

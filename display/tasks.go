@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,10 +63,7 @@ func (ts *Tasks) create(c ended) {
 			id = m[1]
 		}
 	}
-	subject := c.in.str("subject")
-	if subject == "" {
-		subject = made.str("subject")
-	}
+	subject := cmp.Or(c.in.str("subject"), made.str("subject"))
 	if id != "" && subject != "" {
 		ts.set(task{id, subject, c.in.str("activeForm"), "pending"})
 	}
@@ -86,9 +84,9 @@ func (ts *Tasks) update(c ended) {
 		return
 	}
 	t := ts.get(id)
-	t.subject = or(c.in.str("subject"), t.subject)
-	t.active = or(c.in.str("activeForm"), t.active)
-	t.status = or(c.in.str("status"), t.status)
+	t.subject = cmp.Or(c.in.str("subject"), t.subject)
+	t.active = cmp.Or(c.in.str("activeForm"), t.active)
+	t.status = cmp.Or(c.in.str("status"), t.status)
 	// A task that was made before this session has a name only once a TaskList
 	// or TaskGet told it.
 	if t.subject != "" {
@@ -139,8 +137,8 @@ func (ts *Tasks) learn(c ended) {
 // told is a task as a result describes it, with what was known besides.
 func (ts *Tasks) told(o input) task {
 	t := ts.get(idOf(o, "id"))
-	t.subject = or(o.str("subject"), t.subject)
-	t.status = or(o.str("status"), t.status)
+	t.subject = cmp.Or(o.str("subject"), t.subject)
+	t.status = cmp.Or(o.str("status"), t.status)
 	return t
 }
 
@@ -178,11 +176,4 @@ func idOf(in input, key string) string {
 		return v.String()
 	}
 	return ""
-}
-
-func or(s, otherwise string) string {
-	if s != "" {
-		return s
-	}
-	return otherwise
 }

@@ -64,12 +64,10 @@ func (s *Server) step(f func(*tickets)) {
 // caller waits for it.
 func (s *Server) find(from connection, name string) (t *ticket) {
 	s.step(func(all *tickets) {
-		t = all.open[name]
-		if t == nil || t.from != from {
-			t = nil
-			return
+		if held := all.open[name]; held != nil && held.from == from {
+			t = held
+			t.waiting++
 		}
-		t.waiting++
 	})
 	return t
 }
@@ -78,7 +76,14 @@ func (s *Server) find(from connection, name string) (t *ticket) {
 func (s *Server) ask(from connection, c convert.Call) *ticket {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	t := &ticket{name: life.Mint(), from: from, call: c, cancel: cancel, done: make(chan struct{}), waiting: 1}
-	if !s.add(t) {
+	added := false
+	s.step(func(all *tickets) { // Close waits for what was asked before it
+		if added = s.ctx.Err() == nil; added {
+			s.running.Add(1)
+			all.add(t)
+		}
+	})
+	if !added {
 		cancel(nil)
 		t.outcome = convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 		close(t.done)
@@ -92,18 +97,6 @@ func (s *Server) ask(from connection, c convert.Call) *ticket {
 		close(t.done)
 	}()
 	return t
-}
-
-// add puts a ticket on the list, unless the server has closed: Close waits for
-// what was asked before it.
-func (s *Server) add(t *ticket) (added bool) {
-	s.step(func(all *tickets) {
-		if added = s.ctx.Err() == nil; added {
-			s.running.Add(1)
-			all.add(t)
-		}
-	})
-	return added
 }
 
 // add puts a ticket on the list. Of too many of one connection the oldest is

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -76,11 +77,7 @@ func (p *Program) Manual() string {
 	b.WriteString(".SH EXAMPLES\n")
 	for _, c := range p.All() {
 		for _, e := range c.Examples {
-			what := e.What
-			if what == "" {
-				what = c.Summary
-			}
-			fmt.Fprintf(&b, ".TP\n\\fB%s\\fR\n%s\n", roff(e.Line), roff(what))
+			fmt.Fprintf(&b, ".TP\n\\fB%s\\fR\n%s\n", roff(e.Line), roff(cmp.Or(e.What, c.Summary)))
 		}
 	}
 	return b.String()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -87,11 +88,7 @@ func (p *Program) Finish(name string, err error, errOut io.Writer) int {
 	}
 	more := ""
 	if errors.As(err, new(misuse)) {
-		shown := name
-		if shown == "" {
-			shown = p.Default
-		}
-		more = " (see " + p.Name + " help " + shown + ")"
+		more = " (see " + p.Name + " help " + cmp.Or(name, p.Default) + ")"
 	}
 	fmt.Fprintf(errOut, "%s: %s%s\n", strings.TrimSpace(p.Name+" "+name), inLines(err), more)
 	if errors.As(err, new(UsageError)) {

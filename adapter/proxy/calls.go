@@ -119,12 +119,6 @@ func (c *calls) askBehind(l seen.Look) {
 	})
 }
 
-func (c *calls) take(id string) *pending {
-	p := c.pending[id]
-	delete(c.pending, id)
-	return p
-}
-
 // settle hands on an answer, and reports whether it is one to a call of ours.
 // That counts also for calls that have been given up. What comes after the end of
 // a call's context answers nothing: what ended it may be a message that came
@@ -133,7 +127,9 @@ func (c *calls) settle(m *message) bool {
 	if len(m.id) < len(c.prefix)+2 || string(m.id[1:1+len(c.prefix)]) != c.prefix {
 		return false
 	}
-	p := c.take(string(m.id[1 : len(m.id)-1]))
+	id := string(m.id[1 : len(m.id)-1])
+	p := c.pending[id]
+	delete(c.pending, id)
 	if p != nil {
 		p.showing.Came()
 	}
@@ -145,10 +141,8 @@ func (c *calls) settle(m *message) bool {
 		p.answer <- reply{err: p.ended()}
 	case given(m.err):
 		p.answer <- reply{err: peerError(m.err)}
-	case m.result != nil:
-		p.answer <- reply{result: json.RawMessage(append([]byte(nil), m.result...))}
 	default:
-		p.answer <- reply{result: json.RawMessage("null")}
+		p.answer <- reply{result: json.RawMessage(cmp.Or(string(m.result), "null"))}
 	}
 	return true
 }

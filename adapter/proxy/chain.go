@@ -89,14 +89,11 @@ func (c *chain) route(line []byte) (ofAgent bool, plain []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !ok { // the relay knows what to do with it
-		id := idKey([]byte(ndjson.Skim(line, "id")["id"]))
-		ofAgent = c.toAgent[id]
-		delete(c.toAgent, id)
-		return ofAgent, line
+		m = message{id: []byte(ndjson.Skim(line, "id")["id"])}
 	}
 	method := m.name()
 	switch name := strings.TrimPrefix(method, "_"); {
-	case m.isResponse():
+	case !ok, m.isResponse():
 		id := idKey(m.id)
 		ofAgent = c.toAgent[id]
 		delete(c.toAgent, id)
@@ -162,11 +159,11 @@ func (c *chain) wrap(line []byte) []byte {
 	if m.name() == "$/cancel_request" && c.prefix == "" { // the request is one of ours to the conductor
 		return line
 	}
-	inner := []byte(`{"method":` + string(m.method) + `}`)
+	inner := `{"method":` + string(m.method)
 	if m.params != nil {
-		inner = []byte(`{"method":` + string(m.method) + `,"params":` + string(m.params) + `}`)
+		inner += `,"params":` + string(m.params)
 	}
-	return messageLine(m.id, []byte(`"`+c.prefix+successorMethod+`"`), inner)
+	return messageLine(m.id, quote(c.prefix+successorMethod), []byte(inner+"}"))
 }
 
 func (c *chain) write(lines []byte) (int, error) { return len(lines), c.out.pass(lines) }
@@ -180,8 +177,7 @@ func messageLine(id, method, params []byte) []byte {
 		value []byte
 	}{{"id", id}, {"method", method}, {"params", params}} {
 		if part.value != nil {
-			b.WriteString(`,"` + part.key + `":`)
-			b.Write(part.value)
+			b.WriteString(`,"` + part.key + `":` + string(part.value))
 		}
 	}
 	b.WriteString("}\n")

@@ -58,10 +58,7 @@ func idKey(id []byte) string {
 	if json.Unmarshal(id, &v) != nil {
 		return string(id)
 	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return string(id)
-	}
+	out, _ := json.Marshal(v) // what was read can be written
 	return string(out)
 }
 

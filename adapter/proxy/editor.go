@@ -66,7 +66,7 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 func (p *proxy) leaves(m *message, why error) {
 	id := gjson.GetBytes(m.params, "sessionId").String()
 	if m.isRequest() {
-		p.awaited[idKey(m.id)].ends = p.tools.tokens(id)
+		p.awaited[idKey(m.id)].ends = p.tools.of(id)
 	}
 	p.leaveSession(id, why)
 }

@@ -154,17 +154,20 @@ func (p Profile) named(result []byte) Profile {
 	if gjson.GetBytes(result, "_meta.grokShell").Bool() { // it has no agentInfo
 		return profileNamed("grok")
 	}
-	for _, known := range Profiles() {
-		if slices.Contains(known.Says, name) {
-			return known
-		}
+	if known := profileWith(func(k Profile) bool { return slices.Contains(k.Says, name) }); known.Name != "" {
+		return known
 	}
 	return p
 }
 
 func profileNamed(name string) Profile {
+	return profileWith(func(p Profile) bool { return p.Name == name })
+}
+
+// profileWith is the first that fits; the zero value is none.
+func profileWith(fits func(Profile) bool) Profile {
 	for _, known := range Profiles() {
-		if known.Name == name {
+		if fits(known) {
 			return known
 		}
 	}

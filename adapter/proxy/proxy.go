@@ -140,9 +140,9 @@ type proxy struct {
 type request struct {
 	method  string
 	session string
-	tool    string   // the token of the tool that was added to it
-	ends    []string // those of the tools that end with one that closes a session
-	dir     string   // of one that opens a session
+	tool    string  // the token of the tool that was added to it
+	ends    []*tool // those that end with one that closes a session
+	dir     string  // of one that opens a session
 	// opened is closed when the agent has answered one that opens a session.
 	opened chan struct{}
 }

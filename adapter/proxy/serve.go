@@ -62,10 +62,5 @@ func explain(p *proc.Child, why error) error {
 // profileOf is that of an agent that is started by this program.
 func profileOf(program string) Profile {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
-	for _, known := range Profiles() {
-		if slices.Contains(known.Programs, name) {
-			return known
-		}
-	}
-	return Profile{}
+	return profileWith(func(p Profile) bool { return slices.Contains(p.Programs, name) })
 }

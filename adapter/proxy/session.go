@@ -226,8 +226,8 @@ func (p *proxy) stopPart(s *session, why error) {
 // closed takes the agent's word that it has closed a session. Until then the
 // agent may go on with it, and have its question tool.
 func (p *proxy) closed(r *request) {
-	for _, token := range r.ends {
-		p.tools.remove(token)
+	for _, one := range r.ends {
+		p.tools.remove(one.token)
 	}
 	if s := p.sessions[r.session]; s != nil {
 		s.closed = true

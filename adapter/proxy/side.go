@@ -104,13 +104,11 @@ func (s *side) reject(id, dir string, why error) error {
 func (s *side) find(ctx context.Context, tool, dir string) (json.RawMessage, error) {
 	var last error
 	for range sideTries {
-		list, err := s.do(ctx, http.MethodGet, "/question", dir, nil)
-		last = err
-		for _, item := range gjson.ParseBytes(list).Array() {
-			if item.Get("tool.callID").Str == tool {
-				return json.RawMessage(item.Raw), nil
-			}
+		item, err := s.openFor(ctx, "/question", tool, dir)
+		if item.Exists() {
+			return json.RawMessage(item.Raw), nil
 		}
+		last = err
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -126,18 +124,24 @@ func (s *side) find(ctx context.Context, tool, dir string) (json.RawMessage, err
 func (s *side) rejectWith(reason, tool, dir string) (told bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), sideTimeout)
 	defer cancel()
-	list, err := s.do(ctx, http.MethodGet, "/permission", dir, nil)
-	if err != nil {
+	one, err := s.openFor(ctx, "/permission", tool, dir)
+	if err != nil || !one.Exists() {
 		return false
 	}
+	body := clean.JSON(map[string]string{"reply": "reject", "message": reason})
+	_, err = s.do(ctx, http.MethodPost, "/permission/"+url.PathEscape(one.Get("id").Str)+"/reply", dir, body)
+	return err == nil
+}
+
+// openFor is what is open for a tool call, of a list of the API.
+func (s *side) openFor(ctx context.Context, path, tool, dir string) (item gjson.Result, err error) {
+	list, err := s.do(ctx, http.MethodGet, path, dir, nil)
 	for _, one := range gjson.ParseBytes(list).Array() {
 		if one.Get("tool.callID").Str == tool {
-			body := clean.JSON(map[string]string{"reply": "reject", "message": reason})
-			_, err = s.do(ctx, http.MethodPost, "/permission/"+url.PathEscape(one.Get("id").Str)+"/reply", dir, body)
-			return err == nil
+			return one, err
 		}
 	}
-	return false
+	return item, err
 }
 
 func (s *side) do(ctx context.Context, method, path, dir string, body []byte) ([]byte, error) {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/tidwall/gjson"
 )
@@ -24,22 +25,15 @@ func edit(object []byte, change func(old []byte) []byte, path ...string) []byte 
 	}
 	old, at := member(parsed, path[0])
 	next := edit(old, change, path[1:]...)
-	var b bytes.Buffer
 	if old != nil {
-		b.Write(object[:at])
-		b.Write(next)
-		b.Write(object[at+len(old):])
-		return b.Bytes()
+		return slices.Concat(object[:at], next, object[at+len(old):])
 	}
 	end := bytes.LastIndexByte(object, '}')
-	b.Write(bytes.TrimRight(object[:end], " \t\r\n"))
-	if !bytes.HasSuffix(b.Bytes(), []byte("{")) {
-		b.WriteByte(',')
+	head, key := bytes.TrimRight(object[:end], " \t\r\n"), `"`+path[0]+`":` // our own names need no escapes
+	if !bytes.HasSuffix(head, []byte("{")) {
+		key = "," + key
 	}
-	b.WriteString(`"` + path[0] + `":`) // our own names need no escapes
-	b.Write(next)
-	b.Write(object[end:])
-	return b.Bytes()
+	return slices.Concat(head, []byte(key), next, object[end:])
 }
 
 // member finds a member and where it stands. Of a key that comes twice the last

@@ -36,6 +36,7 @@ type tools struct {
 type tool struct {
 	p       *proxy
 	number  int    // 1 is that of the first session
+	token   string // the name that nobody can guess
 	name    string // of the server, for the agent
 	server  *mcp.Server
 	handler http.Handler
@@ -142,9 +143,9 @@ func (t *tools) add(params []byte, profile Profile) (token, name, url string, er
 	one.name = serverName(params, one.number, profile)
 	one.server = mcp.New(mcp.Options{Resolver: one, Limit: profile.ToolLimit, Logger: t.p.log, Version: t.p.opts.Version})
 	one.handler = one.server.Handler()
-	token = rand.Text()
-	t.byToken[token] = one
-	return token, one.name, fmt.Sprintf("http://%s/%s", t.listener.Addr(), token), nil
+	one.token = rand.Text()
+	t.byToken[one.token] = one
+	return one.token, one.name, fmt.Sprintf("http://%s/%s", t.listener.Addr(), one.token), nil
 }
 
 // serverName is how the agent knows the server: by a name that none of the
@@ -209,16 +210,6 @@ func (t *tools) remove(token string) {
 	}
 }
 
-// tokens are those of the tools of a session.
-func (t *tools) tokens(session string) (list []string) {
-	for token, one := range t.byToken {
-		if one.session == session {
-			list = append(list, token)
-		}
-	}
-	return list
-}
-
 // prune ends the tools of a session that has been opened anew, while no turn runs:
 // those that the agent has never come to, and if it has come to a newer one, those in
 // which nothing is asked. An agent may stay with the tool that it has.
@@ -232,10 +223,9 @@ func (t *tools) prune(session string) {
 			used = max(used, one.number)
 		}
 	}
-	for _, token := range t.tokens(session) {
-		one := t.byToken[token]
+	for _, one := range t.of(session) {
 		if one.number < used && one.asking == 0 || one.number < bound && !one.used {
-			t.remove(token)
+			t.remove(one.token)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package display
 
 import (
+	"cmp"
+
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
@@ -50,13 +52,7 @@ func diff(file, before, after string) acp.ToolCallContent {
 
 func notebookEditInfo(_ Tool, in input, cwd string) Info {
 	file := in.str("notebook_path", "file_path", "path")
-	verb := "Edit"
-	switch in.str("edit_mode") {
-	case "insert":
-		verb = "Insert"
-	case "delete":
-		verb = "Delete"
-	}
+	verb := cmp.Or(map[string]string{"insert": "Insert", "delete": "Delete"}[in.str("edit_mode")], "Edit")
 	info := Info{
 		Title:     title("", verb, "notebook"),
 		Kind:      acp.ToolKindEdit,

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,10 +72,8 @@ func (t Tool) Console(r Result, cwd string) (Console, bool) {
 		return Console{}, false
 	}
 	if !out || !err {
-		for _, p := range c.parts {
-			if p.block != nil {
-				return Console{}, false
-			}
+		if slices.ContainsFunc(c.parts, func(p part) bool { return p.block != nil }) {
+			return Console{}, false
 		}
 		return Console{Output: cut(withoutLastReminders(c.text()), maxText), ExitCode: acp.Ptr(0)}, true
 	}

@@ -18,6 +18,8 @@ type drawn struct {
 	ended map[string]string
 }
 
+func newDrawn() drawn { return drawn{map[string]bool{}, map[string]string{}} }
+
 // writesOut are the question tools of agents that show the input of a tool call as a
 // text.
 var writesOut = map[string]string{"kimi": "AskUserQuestion"}
@@ -29,11 +31,7 @@ func (p *proxy) ends(session string, u *acp.SessionToolCallUpdate) {
 	}
 	p.step(func() {
 		if p.shows(session, string(u.ToolCallId)) {
-			d := &p.session(session).drawn
-			if d.ended == nil {
-				d.ended = map[string]string{}
-			}
-			d.ended[string(u.ToolCallId)] = *u.Title
+			p.session(session).drawn.ended[string(u.ToolCallId)] = *u.Title
 		}
 	})
 }
@@ -74,9 +72,6 @@ func (p *proxy) redraw(line []byte, s *session, update gjson.Result) []byte {
 // writes reports whether an update shows the input of a question tool as a text.
 func (d *drawn) writes(tool, id string, update gjson.Result) bool {
 	if update.Get("title").Str == tool && len(d.written) < maxTools {
-		if d.written == nil {
-			d.written = map[string]bool{}
-		}
 		d.written[id] = true
 	}
 	if !d.written[id] {

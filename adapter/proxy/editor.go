@@ -35,8 +35,10 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 		return nil
 	}
 	method := m.name()
-	if m.isRequest() {
-		p.await(m, method)
+	if m.isRequest() { // the agent has to answer it
+		p.awaited[idKey(m.id)] = &request{
+			method: method, session: gjson.GetBytes(m.params, "sessionId").String(), dir: gjson.GetBytes(m.params, "cwd").String(),
+		}
 	}
 	switch method {
 	case acp.AgentMethodInitialize:
@@ -71,20 +73,17 @@ func (p *proxy) leaves(m *message, why error) {
 	p.leaveSession(id, why)
 }
 
-// await remembers a request that the agent has to answer.
-func (p *proxy) await(m *message, method string) {
-	p.awaited[idKey(m.id)] = &request{
-		method: method, session: gjson.GetBytes(m.params, "sessionId").String(), dir: gjson.GetBytes(m.params, "cwd").String(),
-	}
-}
-
 // initialize learns what the editor can do, and tells the agent that it has
 // forms and opens addresses: what it has not is done here. Both sides are offered
 // version 1, which is what is spoken here: the agent's response says so to an
 // editor that knows more.
 func (p *proxy) initialize(line []byte, m *message) act {
 	said := conn.Version1(m.params)
-	p.setClient(said)
+	var r acp.InitializeRequest
+	if err := json.Unmarshal(said, &r); err != nil {
+		p.log.Warn("the editor's initialize has parts that cannot be read; they are passed over", "err", err)
+	}
+	p.meet(r, nil)
 	empty := func(old []byte) []byte {
 		if old == nil || string(old) == "null" {
 			return []byte("{}")
@@ -100,15 +99,6 @@ func (p *proxy) initialize(line []byte, m *message) act {
 func rewritten(line []byte, key string, value []byte) act {
 	changed := edit(bytes.TrimSpace(line), func([]byte) []byte { return value }, key)
 	return func(pass func([]byte) error) error { return pass(append(changed, '\n')) }
-}
-
-// setClient learns what the editor says of itself.
-func (p *proxy) setClient(params []byte) {
-	var r acp.InitializeRequest
-	if err := json.Unmarshal(params, &r); err != nil {
-		p.log.Warn("the editor's initialize has parts that cannot be read; they are passed over", "err", err)
-	}
-	p.meet(r, nil)
 }
 
 // meet learns what the editor says of itself, or what its first prompt tells of one

@@ -58,7 +58,7 @@ func (p *proxy) session(id string) *session {
 	s := p.sessions[id]
 	if s == nil {
 		s = &session{
-			id: id, tools: map[string]bool{}, inputs: map[string]json.RawMessage{}, shapes: about.NewShapes(), subAgents: map[string]bool{},
+			id: id, tools: map[string]bool{}, inputs: map[string]json.RawMessage{}, shapes: about.NewShapes(), subAgents: map[string]bool{}, drawn: newDrawn(),
 			state: machine.Drive(machine.NewRelayed()), prompts: map[int]*prompt{},
 		}
 		s.state.PromptsOnly = p.known.PromptsOnly
@@ -148,7 +148,7 @@ const unseenRemark = "\n\nThe agent has dismissed its own question: this version
 func (p *proxy) turnOver(s *session) {
 	if !s.runs() {
 		clear(s.inputs)
-		s.drawn = drawn{}
+		s.drawn = newDrawn()
 		p.noPermits("The agent's turn is over", func(w *permit) bool { return w.endsWithTurn && w.in == s })
 		p.tools.endTurn(s.id)
 	}

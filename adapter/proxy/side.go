@@ -71,8 +71,9 @@ func (s *side) ask(q *asking, tool, dir string) error {
 		return err
 	}
 	req, err := dialect.Decode(item, "opencode")
+	id := gjson.GetBytes(item, "id").Str
 	if err != nil {
-		return s.reject(gjson.GetBytes(item, "id").Str, dir, err)
+		return s.reject(id, dir, err)
 	}
 	call := req.Call
 	call.Session, call.ID = q.in.id, tool
@@ -80,7 +81,6 @@ func (s *side) ask(q *asking, tool, dir string) error {
 	if ctx.Err() != nil {
 		return nil // the agent has cancelled it itself, and a rejection would end its turn otherwise
 	}
-	id := gjson.GetBytes(item, "id").Str
 	if outcome.Status != convert.Answered {
 		return s.reject(id, dir, outcome.Err())
 	}

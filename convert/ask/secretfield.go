@@ -35,12 +35,9 @@ func (f FormCall) Shown(answers []convert.Answer) []convert.Answer {
 func Kept(c convert.Call, answers []convert.Answer) []convert.Answer {
 	kept := slices.Clone(answers)
 	for i := range min(len(kept), len(c.Questions)) {
-		if a := &kept[i]; (a.Text != "" || a.Note != "") && secrets().asked(c.Questions[i].Text, true) {
-			if a.Text != "" {
-				a.Text = hidden
-			}
-			if a.Note != "" {
-				a.Note = hidden
+		for _, words := range []*string{&kept[i].Text, &kept[i].Note} {
+			if *words != "" && secrets().asked(c.Questions[i].Text, true) {
+				*words = hidden
 			}
 		}
 	}

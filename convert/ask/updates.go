@@ -89,7 +89,7 @@ func (u Updates) CompleteAll(answers []convert.Answer) acp.SessionUpdate {
 func (u Updates) Fail(q int, o convert.Outcome) acp.SessionUpdate {
 	c := convert.Call(u)
 	text := recordName(c, q) + " → " + clean.Line(cmp.Or(o.Reason, o.Message()))
-	return finish(u.IDOf(q), acp.ToolCallStatusFailed, ended(c, q, unanswered(o)), text)
+	return finish(u.IDOf(q), acp.ToolCallStatusFailed, endedBy(c, q, o), text)
 }
 
 // FailAll is the update that ends a call whose questions were shown as one,
@@ -100,18 +100,13 @@ func (u Updates) FailAll(o convert.Outcome) acp.SessionUpdate {
 	for i := range c.Questions {
 		lines[i] = recordName(c, i) + " → " + clean.Line(cmp.Or(o.Reason, o.Message()))
 	}
-	return finish(c.ID, acp.ToolCallStatusFailed, ended(c, 0, unanswered(o)), strings.Join(lines, "\n\n"))
+	return finish(c.ID, acp.ToolCallStatusFailed, endedBy(c, 0, o), strings.Join(lines, "\n\n"))
 }
 
-// unanswered is how a question ended, for a title.
-func unanswered(o convert.Outcome) string {
-	switch o.Status {
-	case convert.Cancelled:
-		return "dismissed"
-	case convert.Declined:
-		return "declined"
-	}
-	return "not answered"
+// endedBy is the title of a question that ended without an answer.
+func endedBy(c convert.Call, q int, o convert.Outcome) string {
+	how := map[convert.Status]string{convert.Cancelled: "dismissed", convert.Declined: "declined"}[o.Status]
+	return ended(c, q, cmp.Or(how, "not answered"))
 }
 
 // ended is the title of question q when it is over: `Database → SQLite`. Clients

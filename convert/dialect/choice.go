@@ -6,7 +6,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 )
 
 // choice is a question that an agent puts into an ordinary permission request:
@@ -40,7 +39,7 @@ func (choice) decode(d document) (convert.Call, error) {
 	if _, err := listOf(params, "options", 1); err != nil {
 		return convert.Call{}, err
 	}
-	options := choiceOptions(params)
+	options := labelsOf(params, "name", "optionId")
 	if err := options.check(1); err != nil {
 		return convert.Call{}, err
 	}
@@ -69,13 +68,6 @@ func choiceText(toolCall gjson.Result) string {
 	return strings.TrimSpace(text)
 }
 
-func choiceOptions(params gjson.Result) (l labels) {
-	for _, o := range read.Field(params, "options").Array() {
-		l.add(o.Get("name").String(), o.Get("optionId").String())
-	}
-	return l
-}
-
 type permissionOutcome struct {
 	Outcome  string `json:"outcome"`
 	OptionID string `json:"optionId,omitempty"`
@@ -85,7 +77,7 @@ func (choice) encode(d document, _ convert.Call, r Reply) Result {
 	outcome := permissionOutcome{Outcome: "cancelled"}
 	switch r.Outcome.Status {
 	case convert.Answered:
-		options := choiceOptions(d.root.Get("params"))
+		options := labelsOf(d.root.Get("params"), "name", "optionId")
 		if len(r.Outcome.Answers) == 1 {
 			if ids := options.of(r.Outcome.Answers[0].Selected); len(ids) == 1 {
 				outcome = permissionOutcome{"selected", ids[0]}

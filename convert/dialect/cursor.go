@@ -54,16 +54,9 @@ func cursorQuestion(v gjson.Result, pos int) (q convert.Question, err error) {
 	if _, err = listOf(v, "options", pos); err != nil {
 		return q, err
 	}
-	options := cursorOptions(v)
+	options := labelsOf(v, "label", "id")
 	q.Options = options.list
 	return q, options.check(pos)
-}
-
-func cursorOptions(question gjson.Result) (l labels) {
-	for _, o := range read.Field(question, "options").Array() {
-		l.add(o.Get("label").String(), o.Get("id").String())
-	}
-	return l
 }
 
 type cursorOutcome struct {
@@ -91,7 +84,7 @@ func (cursor) encode(d document, _ convert.Call, r Reply) Result {
 	questions := read.Field(d.params(), "questions").Array()
 	for i, a := range r.Outcome.Answers {
 		if i < len(questions) && !a.Empty() {
-			options := cursorOptions(questions[i])
+			options := labelsOf(questions[i], "label", "id")
 			o.Answers = append(o.Answers, cursorAnswer{questions[i].Get("id").String(), options.of(a.Selected)})
 		}
 	}

@@ -56,10 +56,8 @@ func (pi) decode(d document) (convert.Call, error) {
 func piInput(d document) []byte {
 	list, _ := read.Embedded(read.Field(d.input, "questions"))
 	simple := d.input.Get("question").Exists() && !list.Exists()
-	if !simple && read.TooDeep([]byte(list.Raw)) { // it may come out of a string
-		return []byte(d.input.Raw)
-	}
-	if !simple && !slices.ContainsFunc(d.questions(), func(q gjson.Result) bool { return q.Get("suggestions").Exists() }) {
+	suggests := func(q gjson.Result) bool { return q.Get("suggestions").Exists() }
+	if !simple && (read.TooDeep([]byte(list.Raw)) || !slices.ContainsFunc(d.questions(), suggests)) { // it may come out of a string
 		return []byte(d.input.Raw)
 	}
 	questions := []any{piMade(d.input)}

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -89,6 +90,14 @@ type labels struct {
 	names map[string]string // by id, as they came
 	list  []convert.Option
 	bad   string // what is wrong with an id, for people
+}
+
+// labelsOf are those of an object's options, by what their name and id are called.
+func labelsOf(object gjson.Result, name, id string) (l labels) {
+	for _, o := range read.Field(object, "options").Array() {
+		l.add(o.Get(name).String(), o.Get(id).String())
+	}
+	return l
 }
 
 func (l *labels) add(name, id string) {

@@ -32,9 +32,9 @@ func PermissionCall(r acp.RequestPermissionRequest) convert.Call {
 		}
 		q.Options = append(q.Options, convert.Option{Label: label})
 	}
-	c := convert.Call{Session: string(r.SessionId), ID: string(r.ToolCall.ToolCallId), Questions: []convert.Question{q}}
-	c.Input = inputOf(r)
-	return c
+	return convert.Call{
+		Session: string(r.SessionId), ID: string(r.ToolCall.ToolCallId), Questions: []convert.Question{q}, Input: inputOf(r),
+	}
 }
 
 const (

@@ -71,6 +71,9 @@ func (l layer) unquote() layer {
 	return layer{text.String(), append(at, l.from(len(l.text)))}
 }
 
+// escapes are control characters by their letters.
+var escapes = map[byte]string{'n': "\n", 'r': "\r", 't': "\t", 'b': "\b", 'f': "\f"}
+
 // escape decodes the escape sequence that s begins with, as JSON, Go, JavaScript
 // and Python write them. The length is 0 for what is none.
 func escape(s string) (decoded string, length int) {
@@ -80,16 +83,8 @@ func escape(s string) (decoded string, length int) {
 	switch c := s[1]; c {
 	case '"', '\'', '\\', '/', '`':
 		return s[1:2], 2
-	case 'n':
-		return "\n", 2
-	case 'r':
-		return "\r", 2
-	case 't':
-		return "\t", 2
-	case 'b':
-		return "\b", 2
-	case 'f':
-		return "\f", 2
+	case 'n', 'r', 't', 'b', 'f':
+		return escapes[c], 2
 	case 'x':
 		if r, ok := codePoint(s, 2, 2); ok {
 			return string(r), 4

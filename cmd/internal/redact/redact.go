@@ -171,25 +171,21 @@ func (s *Secrets) Learn(line []byte) {
 
 func (s *Secrets) read(line []byte) {
 	_ = walk(line, func(at place, value string) string {
+		var found []string
 		switch {
 		case at.hidden() || secretName(at.key) || s.answers(at):
-			s.Add(value)
+			found = []string{value}
 		case at.server:
-			for _, v := range serverSecrets(at, value) {
-				s.Add(v)
-			}
+			found = serverSecrets(at, value)
 		case strings.EqualFold(at.key, "url"):
-			for _, v := range addressSecrets(value) {
-				s.Add(v)
-			}
+			found = addressSecrets(value)
 		case strings.EqualFold(at.key, "args"):
-			for _, v := range argumentSecrets(at.before, value) {
-				s.Add(v)
-			}
+			found = argumentSecrets(at.before, value)
 		case strings.EqualFold(at.key, "settings"): // they may be given as the text of a JSON object
-			for _, v := range namedSecrets(value) {
-				s.Add(v)
-			}
+			found = namedSecrets(value)
+		}
+		for _, v := range found {
+			s.Add(v)
 		}
 		return value
 	})

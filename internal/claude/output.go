@@ -63,23 +63,39 @@ func outputDir(getenv func(string) string) string {
 	return filepath.Join(tmp, "claude-"+strconv.Itoa(max(0, os.Getuid())))
 }
 
-// openOwn opens a regular file of a user, and nothing else. checked is called
-// between the check and the opening.
+// openOwn opens a regular file of a user, and nothing else.
 func openOwn(root *os.Root, name string, uid int, checked func()) *os.File {
-	before, err := root.Lstat(name)
-	if err != nil || !before.Mode().IsRegular() || !ownedBy(before, uid) {
-		return nil
-	}
-	checked()
-	f, err := root.OpenFile(name, os.O_RDONLY|openNoWait, 0)
+	f, err := OpenRegular(root, name, checked)
 	if err != nil {
 		return nil
 	}
-	if info, err := f.Stat(); err != nil || !os.SameFile(before, info) {
+	if info, err := f.Stat(); err != nil || !ownedBy(info, uid) {
 		f.Close()
 		return nil
 	}
 	return f
+}
+
+// OpenRegular opens a regular file and follows no link, also if one takes its place
+// between the check and the opening, which is when checked is called.
+func OpenRegular(root *os.Root, name string, checked func()) (*os.File, error) {
+	before, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", filepath.Join(root.Name(), name))
+	}
+	checked()
+	f, err := root.OpenFile(name, os.O_RDONLY|openNoWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !os.SameFile(before, info) {
+		f.Close()
+		return nil, fmt.Errorf("%s was replaced while it was opened", filepath.Join(root.Name(), name))
+	}
+	return f, nil
 }
 
 // plainName reports whether a name is letters, digits, dashes and underscores.

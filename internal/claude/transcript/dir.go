@@ -71,10 +71,9 @@ type folder struct {
 }
 
 // folders are the places that exist for a working directory, the likeliest
-// first. Versions of the CLI differ in the hash of long names, so whatever
-// begins like one is looked at.
-func folders(configDir, cwd string) []folder {
-	var found []folder
+// first, or for all of them if it is empty. Versions of the CLI differ in the hash of
+// long names, so whatever begins like one is looked at.
+func folders(configDir, cwd string) (found []folder, err error) {
 	seen := map[string]bool{}
 	add := func(path string, strict bool) {
 		if info, err := os.Stat(path); err == nil && info.IsDir() && !seen[path] {
@@ -83,6 +82,16 @@ func folders(configDir, cwd string) []folder {
 		}
 	}
 	projects := projectsDir(configDir)
+	if cwd == "" {
+		entries, err := os.ReadDir(projects)
+		if err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+		for _, e := range entries {
+			add(filepath.Join(projects, e.Name()), false)
+		}
+		return found, nil
+	}
 	for _, path := range []string{realPath(cwd), filepath.Clean(cwd)} {
 		name := dashed(path)
 		if len(name) <= maxName {
@@ -94,26 +103,6 @@ func folders(configDir, cwd string) []folder {
 			if strings.HasPrefix(e.Name(), name[:maxName]+"-") {
 				add(filepath.Join(projects, e.Name()), true)
 			}
-		}
-	}
-	return found
-}
-
-// allFolders are those of every working directory.
-func allFolders(configDir string) ([]folder, error) {
-	projects := projectsDir(configDir)
-	entries, err := os.ReadDir(projects)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var found []folder
-	for _, e := range entries {
-		path := filepath.Join(projects, e.Name())
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			found = append(found, folder{path: path})
 		}
 	}
 	return found, nil

@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/internal/claude"
 )
 
 // ErrID is returned for a session id that is not a UUID.
@@ -33,20 +36,15 @@ func Find(configDir, id, cwd string) (string, error) {
 	if configDir == "" {
 		return "", errNoConfig
 	}
-	if cwd != "" {
-		for _, f := range folders(configDir, cwd) {
+	for _, dir := range slices.Compact([]string{cwd, ""}) {
+		where, err := folders(configDir, dir)
+		if err != nil {
+			return "", fmt.Errorf("transcript: find session %s: %w", id, err)
+		}
+		for _, f := range where {
 			if path := filepath.Join(f.path, id+extension); regular(path) {
 				return path, nil
 			}
-		}
-	}
-	all, err := allFolders(configDir)
-	if err != nil {
-		return "", fmt.Errorf("transcript: find session %s: %w", id, err)
-	}
-	for _, f := range all {
-		if path := filepath.Join(f.path, id+extension); regular(path) {
-			return path, nil
 		}
 	}
 	return "", fmt.Errorf("transcript: session %s: %w", id, fs.ErrNotExist)
@@ -68,26 +66,14 @@ func readSmall(path string, most int64) []byte {
 	return raw
 }
 
-// openRegular opens a file and follows no link, also if one takes its place
-// between the check and the opening, which is when checked is called.
-func openRegular(path string, checked func()) (*os.File, error) {
-	before, err := os.Lstat(path)
+// openRegular opens a file and follows no link, also if one takes its place meanwhile.
+func openRegular(path string) (*os.File, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
-	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	checked()
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !os.SameFile(before, info) {
-		f.Close()
-		return nil, fmt.Errorf("%s was replaced while it was opened", path)
-	}
-	return f, nil
+	defer root.Close()
+	return claude.OpenRegular(root, filepath.Base(path), func() {})
 }
 
 // sessionID is the id that a session file is named after.

@@ -21,7 +21,7 @@ func Last(path string) (Said, bool) {
 	if !ok {
 		return Said{}, false
 	}
-	f, err := openRegular(path, func() {})
+	f, err := openRegular(path)
 	if err != nil {
 		return Said{}, false
 	}

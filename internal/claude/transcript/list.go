@@ -124,14 +124,9 @@ func newest(a, b candidate) int {
 
 // candidates are the session files in question, newest first, each id once.
 func candidates(ctx context.Context, opts Options) ([]candidate, error) {
-	var where []folder
-	if opts.Cwd != "" {
-		where = folders(opts.ConfigDir, opts.Cwd)
-	} else {
-		var err error
-		if where, err = allFolders(opts.ConfigDir); err != nil {
-			return nil, fmt.Errorf("transcript: list sessions: %w", err)
-		}
+	where, err := folders(opts.ConfigDir, opts.Cwd)
+	if err != nil {
+		return nil, fmt.Errorf("transcript: list sessions: %w", err)
 	}
 	var found []candidate
 	for _, f := range where {

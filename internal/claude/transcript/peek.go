@@ -43,7 +43,7 @@ type clues struct {
 
 // peek reports false for a file that is no session to show.
 func (p *peeker) peek(path string) (Info, bool) {
-	f, err := openRegular(path, func() {})
+	f, err := openRegular(path)
 	if err != nil {
 		return Info{}, false
 	}

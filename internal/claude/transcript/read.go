@@ -31,7 +31,7 @@ func Open(ctx context.Context, path string) (*Transcript, error) {
 }
 
 func open(ctx context.Context, path, parent string, depth int) (*Transcript, error) {
-	f, err := openRegular(path, func() {})
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("transcript: %w", err)
 	}

@@ -186,13 +186,7 @@ func (a *Asker) print(s string) { _, _ = io.WriteString(a.Out, s) }
 func (a *Asker) screen(questions []convert.Question, i int) string {
 	q := questions[i]
 	var b strings.Builder
-	head := clean.Line(q.Header)
-	switch n := len(questions); {
-	case head == "" && n > 1:
-		head = fmt.Sprintf("Q%d", i+1)
-	case head == "":
-		head = "Question"
-	}
+	head := Head(questions, i)
 	if n := len(questions); n > 1 {
 		head = fmt.Sprintf("%s (question %d of %d)", head, i+1, n)
 	}

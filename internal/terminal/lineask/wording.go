@@ -18,6 +18,17 @@ const LongAnswer = 2000
 // had not answered it.
 const Withdrawn = "withdrawn: "
 
+// Head is what a question is headed, never empty.
+func Head(questions []convert.Question, i int) string {
+	switch head := clean.Line(questions[i].Header); {
+	case head != "":
+		return head
+	case len(questions) > 1:
+		return fmt.Sprintf("Q%d", i+1)
+	}
+	return "Question"
+}
+
 // Label is an option's label as it is shown: one line, never empty.
 func Label(o convert.Option) string {
 	if label := clean.Line(o.Label); label != "" {

@@ -81,11 +81,7 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 	}
 	for i, q := range questions {
 		s := newSheet(q, closed, o.Markdown, p.style)
-		if s.head == "" && len(questions) > 1 {
-			s.head = fmt.Sprintf("Q%d", i+1)
-		} else if s.head == "" {
-			s.head = "Question"
-		}
+		s.head = lineask.Head(questions, i)
 		s.answer.Hidden = i < len(o.Secret) && o.Secret[i] || lineask.Secret(q)
 		s.note.Hidden = s.answer.Hidden
 		p.sheets = append(p.sheets, s)

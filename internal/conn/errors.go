@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,9 +74,7 @@ func peerError(v gjson.Result) *acp.RequestError {
 		}
 		return true
 	})
-	if re.Message == "" {
-		re.Message = "error without a message"
-	}
+	re.Message = cmp.Or(re.Message, "error without a message")
 	return re
 }
 

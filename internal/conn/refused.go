@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,11 +54,7 @@ func unreadable(err error) *acp.RequestError {
 	if !errors.As(err, &wrong) {
 		return Invalid("the parameters cannot be read: %s", err)
 	}
-	where := wrong.Field
-	if where == "" {
-		where = "params"
-	}
-	return Invalid("%s: expected %s, got %s", where, jsonType(wrong.Type), wrong.Value)
+	return Invalid("%s: expected %s, got %s", cmp.Or(wrong.Field, "params"), jsonType(wrong.Type), wrong.Value)
 }
 
 // jsonType is what a Go type is in JSON.

@@ -24,6 +24,7 @@
 package proc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -97,14 +98,8 @@ type Child struct {
 
 // Start runs a program.
 func Start(o Options) (*Child, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	for _, d := range []*time.Duration{&o.EOFGrace, &o.TermGrace} {
-		if *d == 0 {
-			*d = 2 * time.Second
-		}
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.EOFGrace, o.TermGrace = cmp.Or(o.EOFGrace, 2*time.Second), cmp.Or(o.TermGrace, 2*time.Second)
 	p := &Child{o: o, tail: tail{to: o.Stderr, seen: o.Said}, exited: make(chan struct{}), ended: make(chan struct{})}
 	stderr, err := p.start()
 	if err != nil {

@@ -60,10 +60,7 @@ func List(ctx context.Context, opts Options) (page []Info, next string, err erro
 	if opts.ConfigDir == "" {
 		return nil, "", errNoConfig
 	}
-	limit := opts.Limit
-	if limit <= 0 {
-		limit = defaultLimit
-	}
+	limit := cmp.Or(max(opts.Limit, 0), defaultLimit)
 	files, err := candidates(ctx, opts)
 	if err != nil {
 		return nil, "", err

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -91,9 +92,7 @@ func (w *wire) line(dir ndjson.Direction, raw string, width int) (short string, 
 			parts = append(parts, "result", m.Get("result").Raw)
 		}
 	}
-	if width <= 0 {
-		width = wireWidth
-	}
+	width = cmp.Or(max(width, 0), wireWidth)
 	line := strings.Join(parts, " ")
 	if most := 16 * width; len(line) > most { // the rest is not looked at
 		line = line[:most]

@@ -91,17 +91,11 @@ func (p *Picker) digit(s *sheet, digit string) {
 		}
 	default:
 		if n, _ := strconv.Atoi(digit); s.focusOn(n - 1) {
-			p.act(s)
+			if s.q.MultiSelect {
+				p.toggle(s)
+			} else {
+				p.pick(s)
+			}
 		}
 	}
-}
-
-// act does to the entry in focus what its number is for: it picks it, or with
-// several picks ticks it.
-func (p *Picker) act(s *sheet) {
-	if s.q.MultiSelect {
-		p.toggle(s)
-		return
-	}
-	p.pick(s)
 }

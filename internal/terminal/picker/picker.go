@@ -4,7 +4,9 @@
 package picker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
@@ -72,13 +74,7 @@ func NewChoice(q convert.Question, o Options) *Picker {
 }
 
 func build(questions []convert.Question, closed bool, o Options) *Picker {
-	p := &Picker{width: o.Width, height: o.Height, style: cells.Style{NoColor: o.NoColor}}
-	if p.width <= 0 {
-		p.width = 80
-	}
-	if p.height <= 0 {
-		p.height = 24
-	}
+	p := &Picker{width: cmp.Or(max(o.Width, 0), 80), height: cmp.Or(max(o.Height, 0), 24), style: cells.Style{NoColor: o.NoColor}}
 	for i, q := range questions {
 		s := newSheet(q, closed, o.Markdown, p.style)
 		s.head = lineask.Head(questions, i)
@@ -250,12 +246,7 @@ func (p *Picker) answers() (n int) {
 
 // unanswered is the first question without an answer, -1 if there is none.
 func (p *Picker) unanswered() int {
-	for i, s := range p.sheets {
-		if !s.answered() {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(p.sheets, func(s *sheet) bool { return !s.answered() })
 }
 
 // switchTab goes to another question or to Submit, around the ends.

@@ -2,6 +2,7 @@ package tty
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -58,10 +59,5 @@ func (t *Term) draws() {
 func (t *Term) drew() {
 	drawn.Lock()
 	defer drawn.Unlock()
-	for i, other := range drawn.terms {
-		if other == t {
-			drawn.terms = append(drawn.terms[:i:i], drawn.terms[i+1:]...)
-			return
-		}
-	}
+	drawn.terms = slices.DeleteFunc(drawn.terms, func(other *Term) bool { return other == t })
 }

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -156,13 +157,11 @@ func Cut(line string) bool {
 const CutText = "That line is longer than the terminal takes, and its end is lost, so it was not taken."
 
 // watched reads its input in a way that can be cancelled.
-func (d *Device) watched(in *seen.Inlet) (*seen.Inlet, cancelreader.CancelReader, error) {
-	var r io.Reader = in
+func (d *Device) watched(in *seen.Inlet) (cancelreader.CancelReader, error) {
 	if f, ok := d.in.(cancelreader.File); ok {
-		r = watchedFile{f, in}
+		return cancelreader.NewReader(watchedFile{f, in})
 	}
-	keys, err := cancelreader.NewReader(r)
-	return in, keys, err
+	return cancelreader.NewReader(in)
 }
 
 // watchedFile is a file that is read through an inlet.
@@ -233,11 +232,6 @@ func (d *Device) reflows() bool {
 	if d.env("TMUX") != "" {
 		return true
 	}
-	name := d.env("TERM")
-	for _, fixed := range []string{"linux", "rxvt", "st-", "screen"} {
-		if strings.HasPrefix(name, fixed) {
-			return false
-		}
-	}
-	return d.env("XTERM_VERSION") == ""
+	fixed := func(name string) bool { return strings.HasPrefix(d.env("TERM"), name) }
+	return !slices.ContainsFunc([]string{"linux", "rxvt", "st-", "screen"}, fixed) && d.env("XTERM_VERSION") == ""
 }

@@ -44,7 +44,8 @@ type line struct {
 
 // Lines begins to read.
 func (d *Device) Lines(ctx context.Context) (*Lines, error) {
-	in, r, err := d.watched(seen.NewInlet(d.in))
+	in := seen.NewInlet(d.in)
+	r, err := d.watched(in)
 	if err != nil { // a regular file cannot be waited for, and need not be
 		r, err = cancelreader.NewReader(struct{ io.Reader }{in})
 	}

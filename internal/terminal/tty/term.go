@@ -72,7 +72,7 @@ type due struct {
 func (d *Device) Start(ctx context.Context) (*Term, error) {
 	// Before the terminal is changed: from here on a signal must not end the
 	// process, and a resize must not be missed.
-	t := &Term{d: d, events: make(chan any), signals: make(chan os.Signal, 1), spoken: make(chan struct{}, 1)}
+	t := &Term{d: d, events: make(chan any), signals: make(chan os.Signal, 1), spoken: make(chan struct{}, 1), in: seen.NewInlet(d.in).Keys()}
 	t.due.size = Size{d.Width, d.Height}
 	signal.Notify(t.signals, ends...)
 	resized, continued, quiet := changes()
@@ -81,14 +81,12 @@ func (d *Device) Start(ctx context.Context) (*Term, error) {
 		t.unwatch()
 		return nil, err
 	}
-	var keys cancelreader.CancelReader
 	var err error
-	if t.in, keys, err = d.watched(seen.NewInlet(d.in).Keys()); err != nil {
+	if t.keys, err = d.watched(t.in); err != nil {
 		t.cooked()
 		t.unwatch()
 		return nil, fmt.Errorf("terminal: reading keys: %w", err)
 	}
-	t.keys = keys
 	t.scr = &screen{w: d.Out, width: d.Width, height: d.Height, reflows: d.reflows()}
 	t.scr.start()
 	t.draws()

@@ -17,7 +17,6 @@ import (
 // lines asks on a device, in lines.
 type lines struct {
 	d       *tty.Device
-	out     io.Writer
 	in      *tty.Lines
 	typed   bool // by a person, at a terminal
 	secret  bool // nobody else may see what is typed
@@ -27,12 +26,12 @@ type lines struct {
 // askLines asks on a device. gone says that the question before was withdrawn a
 // short time ago. index is that of the option picked last.
 func askLines(ctx context.Context, d *tty.Device, questions []convert.Question, verbatim, gone bool) (outcome convert.Outcome, index int, err error) {
-	l := &lines{d: d, out: d.Out, typed: d.Typed() && seen.Hands > 0}
+	l := &lines{d: d, typed: d.Typed() && seen.Hands > 0}
 	if l.in, err = d.Lines(ctx); err != nil {
 		return convert.Outcome{}, -1, err
 	}
 	defer l.in.Close()
-	asker := lineask.Asker{Out: l.out, Next: l.next, Verbatim: verbatim}
+	asker := lineask.Asker{Out: d.Out, Next: l.next, Verbatim: verbatim}
 	if l.typed {
 		asker.Before = d.Forget // lines, and the beginning of one
 	}
@@ -46,12 +45,10 @@ func askLines(ctx context.Context, d *tty.Device, questions []convert.Question, 
 	case errors.Is(err, errEnded):
 		return l.outcome, -1, nil
 	case errors.Is(err, convert.ErrCancelled):
-		return cancelled, -1, nil
+		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, -1, nil
 	}
 	return convert.Outcome{}, -1, err
 }
-
-var cancelled = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 
 // goneText comes before a question that takes the place of another. The line
 // that follows may have been meant for that.
@@ -103,4 +100,4 @@ func (l *lines) next(prompt string) (string, error) {
 	}
 }
 
-func (l *lines) print(s string) { _, _ = io.WriteString(l.out, s) }
+func (l *lines) print(s string) { _, _ = io.WriteString(l.d.Out, s) }

@@ -2,10 +2,7 @@ package hubstore
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // raise has as many servers keep the bucket as this store was told, if it was made
@@ -33,7 +30,4 @@ func (s *Store) raise(ctx context.Context) {
 const raiseTime = 10 * time.Second
 
 // fewServers reports whether a cluster has too few servers now.
-func fewServers(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == 10005
-}
+func fewServers(err error) bool { return isCode(err, 10005) }

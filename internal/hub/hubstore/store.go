@@ -21,6 +21,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -206,15 +207,10 @@ func passes(err error) bool {
 	if errors.As(err, &api) {
 		return api.Code == 503
 	}
-	for _, e := range []error{
+	return slices.ContainsFunc([]error{
 		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrReconnectBufExceeded,
 		jetstream.ErrNoStreamResponse, jetstream.ErrBucketExists, errFenced,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	}, func(e error) bool { return errors.Is(err, e) })
 }
 
 func pause(ctx context.Context, d time.Duration) {

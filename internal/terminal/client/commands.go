@@ -60,12 +60,10 @@ func matching(typed string, agents []command) (out []command) {
 		return nil
 	}
 	seen := map[string]bool{}
-	for _, list := range [][]command{own, agents} {
-		for _, c := range list {
-			if strings.HasPrefix(c.name, word) && !seen[c.name] {
-				seen[c.name] = true
-				out = append(out, c)
-			}
+	for _, c := range slices.Concat(own, agents) {
+		if strings.HasPrefix(c.name, word) && !seen[c.name] {
+			seen[c.name] = true
+			out = append(out, c)
 		}
 	}
 	return out

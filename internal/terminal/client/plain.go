@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -218,7 +219,7 @@ func (l *link) ended(t turned, once bool, s *screen) error {
 	case err != nil:
 		s.Note("✗ " + err.Error())
 	case t.reason != acp.StopReasonEndTurn:
-		s.Note(stopNote(t.reason))
+		s.Note(cmp.Or(stopNotes[t.reason], "The agent stopped: "+string(t.reason)))
 	}
 	return nil
 }
@@ -231,19 +232,12 @@ func (t turned) once() error {
 	return nil
 }
 
-// stopNote says why a turn ended that did not end as usual.
-func stopNote(reason acp.StopReason) string {
-	switch reason {
-	case acp.StopReasonCancelled:
-		return "Cancelled."
-	case acp.StopReasonMaxTokens:
-		return "The agent stopped: it reached its token limit."
-	case acp.StopReasonMaxTurnRequests:
-		return "The agent stopped: it reached its request limit."
-	case acp.StopReasonRefusal:
-		return "The agent refused to continue."
-	}
-	return "The agent stopped: " + string(reason)
+// stopNotes say why a turn ended that did not end as usual.
+var stopNotes = map[acp.StopReason]string{
+	acp.StopReasonCancelled:       "Cancelled.",
+	acp.StopReasonMaxTokens:       "The agent stopped: it reached its token limit.",
+	acp.StopReasonMaxTurnRequests: "The agent stopped: it reached its request limit.",
+	acp.StopReasonRefusal:         "The agent refused to continue.",
 }
 
 // idle waits for the next line.

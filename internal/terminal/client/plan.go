@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,15 +15,9 @@ const planLines = 8
 
 type planEntry struct{ text, status string }
 
-func (e planEntry) line() string {
-	switch e.status {
-	case "completed":
-		return "  ✓ " + e.text
-	case "in_progress":
-		return "  ▸ " + e.text
-	}
-	return "  ☐ " + e.text
-}
+var planMarks = map[string]string{"completed": "✓", "in_progress": "▸"}
+
+func (e planEntry) line() string { return "  " + cmp.Or(planMarks[e.status], "☐") + " " + e.text }
 
 // setPlan takes the plan as it is now.
 func (s *screen) setPlan(entries gjson.Result) {

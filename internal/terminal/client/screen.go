@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 )
 
 // screen turns what an agent sends into lines of text. It does no I/O: give it
@@ -141,7 +142,7 @@ func (s *screen) Note(note string) {
 // where one is too short.
 func (s *screen) greeting(agent, dir string) []string {
 	who, where, keys := s.strong(agent), s.faint(" in "+clean.Line(dir)), s.faint("Enter sends • Ctrl+C cancels • /help")
-	if line := who + where + s.faint(" • ") + keys; s.Width <= 0 || width(line) <= s.Width {
+	if line := who + where + s.faint(" • ") + keys; s.Width <= 0 || cells.Width(line) <= s.Width {
 		return []string{line}
 	}
 	return []string{s.cut(who + where), s.cut(keys)}

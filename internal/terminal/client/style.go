@@ -4,9 +4,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 )
 
-// width is the most columns that s takes on any terminal.
-func width(s string) int { return cells.Width(s) }
-
 // cut shortens a line to the screen's width.
 func (s *screen) cut(line string) string {
 	line = cells.Tabs(line)
@@ -28,8 +25,5 @@ func (s *screen) wrap(line string) []string {
 func (s *screen) faint(line string) string { return s.style().Faint(line) }
 
 func (s *screen) strong(line string) string { return s.style().Strong(line) }
-
-// signed draws a line of a diff by its sign.
-func (s *screen) signed(sign byte, line string) string { return s.style().Signed(sign, line) }
 
 func (s *screen) style() cells.Style { return cells.Style{Off: !s.Style, NoColor: s.NoColor} }

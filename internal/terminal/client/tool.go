@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -31,12 +32,7 @@ type tool struct {
 	question bool // it asks the user, and is shown when it is answered
 }
 
-func (t *tool) name() string {
-	if name := clean.Line(t.title); name != "" {
-		return name
-	}
-	return "Tool call"
-}
+func (t *tool) name() string { return cmp.Or(clean.Line(t.title), "Tool call") }
 
 // tool takes a new tool call or a change of one.
 func (s *screen) tool(session string, u gjson.Result) {
@@ -156,7 +152,7 @@ func (s *screen) toolLines(all []display.Line) (lines []string) {
 		if l.Sign == 0 {
 			line = s.faint(line)
 		}
-		lines = append(lines, s.signed(l.Sign, line))
+		lines = append(lines, s.style().Signed(l.Sign, line))
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -163,11 +164,7 @@ func (c *conn) resolve(m Message) {
 	r := m.Get("response")
 	id := r.Get("request_id").String()
 	if r.Get("subtype").String() != "success" {
-		text := r.Get("error").String()
-		if text == "" {
-			text = "no reason given"
-		}
-		c.settle(id, controlReply{err: errors.New(text)})
+		c.settle(id, controlReply{err: errors.New(cmp.Or(r.Get("error").String(), "no reason given"))})
 		return
 	}
 	var response json.RawMessage
@@ -187,10 +184,8 @@ func (c *conn) settle(id string, reply controlReply) {
 
 // control sends a control request and waits for its reply.
 func (c *conn) control(ctx context.Context, subtype string, fields map[string]any) (json.RawMessage, error) {
-	request := maps.Clone(fields)
-	if request == nil {
-		request = map[string]any{}
-	}
+	request := map[string]any{}
+	maps.Copy(request, fields)
 	request["subtype"] = subtype
 
 	ch := make(chan controlReply, 1)

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"log/slog"
 	"slices"
 	"time"
@@ -72,18 +73,10 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.EOFGrace == 0 {
-		o.EOFGrace = 2 * time.Second
-	}
-	if o.TermGrace == 0 {
-		o.TermGrace = 3 * time.Second
-	}
-	if o.MaxLine == 0 {
-		o.MaxLine = defaultMaxLine
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.EOFGrace = cmp.Or(o.EOFGrace, 2*time.Second)
+	o.TermGrace = cmp.Or(o.TermGrace, 3*time.Second)
+	o.MaxLine = cmp.Or(o.MaxLine, defaultMaxLine)
 	return o
 }
 

@@ -49,8 +49,8 @@ func hanging(t *testing.T) (url string, calls *atomic.Int32) {
 	return "http://" + l.Addr().String(), calls
 }
 
-// called waits until a hub was called so often, and no more.
-func called(t *testing.T, calls *atomic.Int32, n int, why string) {
+// calledSo waits until a hub was called so often, and no more.
+func calledSo(t *testing.T, calls *atomic.Int32, n int, why string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return int(calls.Load()) >= n }, watchtest.Patience, time.Millisecond, why)
 	require.EqualValues(t, n, calls.Load(), why)
@@ -104,7 +104,7 @@ func TestHookAtAHubThatHangs(t *testing.T) {
 		for range 3 {
 			require.Empty(t, hooked(t, c.agent, c.event))
 		}
-		called(t, calls, 1, "then it is left alone: "+c.agent)
+		calledSo(t, calls, 1, "then it is left alone: "+c.agent)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestHookThatBlocksAtAHubThatHangs(t *testing.T) {
 		`{"hook_event_name":"Elicitation","session_id":"0b5c7a3e-5a0f","mcp_server_name":"s","mode":"form","message":"m","requested_schema":{}}`,
 	} {
 		require.Empty(t, hooked(t, "claude", blocks))
-		called(t, calls, 1+n, "it is asked whether it is there, and nothing else")
+		calledSo(t, calls, 1+n, "it is asked whether it is there, and nothing else")
 	}
 }
 
@@ -334,8 +334,8 @@ func TestHookTellsThePromptOfATurn(t *testing.T) {
 		told <- about.Decode(r.Header.Get(about.Header)).Prompt
 	}))
 	defer server.Close()
-	require.NoError(t, hookState{Hub: server.URL, Token: "x"}.write())
-	require.Empty(t, hooked(t, fmt.Sprintf(`{"hook_event_name":"Stop","session_id":%q,"cwd":%q,"transcript_path":%q}`, session, work, path)))
+	require.NoError(t, State{Hub: server.URL, Token: "x", door: claudeDoor}.write())
+	require.Empty(t, hooked(t, "claude", fmt.Sprintf(`{"hook_event_name":"Stop","session_id":%q,"cwd":%q,"transcript_path":%q}`, session, work, path)))
 	require.Equal(t, "deploy, the password is •••", <-told)
 }
 

@@ -229,10 +229,8 @@ func (w words) clash(s string, label, position int) string {
 // label finds the option with this label, or with one that differs in case only
 // or in how it is shown. It returns how many fit equally well.
 func (w words) label(s string) (found, n int) {
-	for i := range w.q.Options {
-		if w.q.Options[i].Label == s {
-			return i, 1
-		}
+	if i := slices.IndexFunc(w.q.Options, func(o Option) bool { return o.Label == s }); i >= 0 {
+		return i, 1
 	}
 	digits := asciiDigits(s)
 	var shown, alike []int

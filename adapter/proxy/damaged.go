@@ -66,10 +66,5 @@ func idKey(id []byte) string {
 // stays as it is, however large: nobody's id is rounded.
 func isPlainNumber(id []byte) bool {
 	digits := bytes.TrimPrefix(id, []byte("-"))
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return len(digits) > 0
+	return len(digits) > 0 && len(bytes.Trim(digits, "0123456789")) == 0
 }

@@ -143,10 +143,8 @@ func (t *tools) place(one *tool, id string, mixed bool) (session, call string, e
 
 // alone places a call of which nobody knows which tool call it is.
 func (t *tool) alone(all []*tool) (session, call string, err error) {
-	for _, other := range all {
-		if other.session != t.session {
-			return "", "", errWhichSession
-		}
+	if slices.ContainsFunc(all, func(other *tool) bool { return other.session != t.session }) {
+		return "", "", errWhichSession
 	}
 	return t.session, "", nil
 }

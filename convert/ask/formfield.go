@@ -7,6 +7,7 @@ import (
 	"net/mail"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,12 +68,7 @@ func (t *formField) choices() ([]gjson.Result, bool) {
 
 // indexOf is the position of a value, -1 if it is not offered.
 func (t *formField) indexOf(v gjson.Result) int {
-	for i := range t.values {
-		if same(t.values[i], v) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(t.values, func(o gjson.Result) bool { return same(o, v) })
 }
 
 func same(a, b gjson.Result) bool {

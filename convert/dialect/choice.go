@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -23,12 +24,7 @@ func (choice) recognises(d document) bool {
 	if !d.isMethod(permissionMethod) || len(options) < 2 || isQwen(params.Get("toolCall")) {
 		return false
 	}
-	for _, o := range options {
-		if o.Get("kind").Str != "allow_once" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(options, func(o gjson.Result) bool { return o.Get("kind").Str != "allow_once" })
 }
 
 func (choice) decode(d document) (convert.Call, error) {

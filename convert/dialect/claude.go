@@ -106,11 +106,8 @@ func (o object) json() json.RawMessage {
 
 // preview is that of the option picked, when it is the only one.
 func preview(q convert.Question, a convert.Answer) string {
-	if len(a.Selected) != 1 {
-		return ""
-	}
 	for _, o := range q.Options {
-		if o.Label == a.Selected[0] {
+		if len(a.Selected) == 1 && o.Label == a.Selected[0] {
 			return o.Preview
 		}
 	}

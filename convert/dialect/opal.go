@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -29,12 +30,7 @@ func (opal) recognises(d document) bool {
 }
 
 func hasAny(v gjson.Result, keys ...string) bool {
-	for _, k := range keys {
-		if v.Get(k).Exists() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(keys, func(k string) bool { return v.Get(k).Exists() })
 }
 
 func (opal) decode(d document) (convert.Call, error) {

@@ -142,14 +142,10 @@ func serverForm(c *check, id string) (string, bool) {
 		return err.Error(), false
 	}
 	call.ID = id
-	type reply struct {
-		raw json.RawMessage
-		o   convert.Outcome
-	}
-	replies := make(chan reply, 1)
-	c.out.AskForm(id, call, func(raw json.RawMessage, o convert.Outcome) bool { replies <- reply{raw, o}; return true })
-	r := <-replies
-	if r.o.Status == convert.Disconnected {
+	var raw json.RawMessage
+	ended := make(chan convert.Outcome, 1)
+	c.out.AskForm(id, call, func(r json.RawMessage, o convert.Outcome) bool { raw = r; ended <- o; return true })
+	if o := <-ended; o.Status == convert.Disconnected {
 		return gone, false
 	}
 	var got struct {
@@ -159,39 +155,36 @@ func serverForm(c *check, id string) (string, bool) {
 			Port int
 		}
 	}
-	err = json.Unmarshal(r.raw, &got)
+	err = json.Unmarshal(raw, &got)
 	fine := err == nil && got.Action == "accept" && got.Content.Name == "orders" && got.Content.Port == 8080
 	if got.Action == "cancel" {
 		return stopped, false
 	}
-	return string(r.raw), fine
+	return string(raw), fine
 }
 
 // permission is a tool call that needs one.
 func permission(c *check, id string) (string, bool) {
 	call := acp.ToolCallId(id)
 	c.out.Update(acp.StartToolCall(call, "rm -r build", acp.WithStartKind(acp.ToolKindExecute), acp.WithStartStatus(acp.ToolCallStatusPending)))
-	type reply struct {
-		r   acp.RequestPermissionResponse
-		err error
-	}
-	replies := make(chan reply, 1)
+	var given acp.RequestPermissionResponse
+	failed := make(chan error, 1)
 	c.out.AskPermission(id, false, convert.SubAgent{}, acp.RequestPermissionRequest{
 		ToolCall: acp.ToolCallUpdate{ToolCallId: call, Title: acp.Ptr("rm -r build"), Kind: acp.Ptr(acp.ToolKindExecute), RawInput: map[string]any{"command": "rm -r build"}},
 		Options: []acp.PermissionOption{
 			{OptionId: "allow", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce},
 			{OptionId: "reject", Name: "Reject", Kind: acp.PermissionOptionKindRejectOnce},
 		},
-	}, func(r acp.RequestPermissionResponse, err error) bool { replies <- reply{r, err}; return true })
-	r := <-replies
+	}, func(r acp.RequestPermissionResponse, err error) bool { given = r; failed <- err; return true })
+	err := <-failed
 	c.out.Update(acp.UpdateToolCall(call, acp.WithUpdateStatus(acp.ToolCallStatusFailed)))
 	switch {
 	case c.out.Context().Err() != nil:
 		return gone, false
-	case r.err != nil:
-		return "an error: " + r.err.Error(), false
-	case r.r.Outcome.Selected == nil:
+	case err != nil:
+		return "an error: " + err.Error(), false
+	case given.Outcome.Selected == nil:
 		return stopped, false
 	}
-	return string(r.r.Outcome.Selected.OptionId), r.r.Outcome.Selected.OptionId == "reject"
+	return string(given.Outcome.Selected.OptionId), given.Outcome.Selected.OptionId == "reject"
 }

@@ -53,7 +53,7 @@ type CLI struct {
 
 // Line is one line that the stand-in received, or its start.
 type Line struct {
-	Run int // counts the processes, from 1
+	Pid int // of the process
 	// Start is set on the first line of a process.
 	Start *Start          `json:",omitempty"`
 	Raw   json.RawMessage `json:",omitempty"`

@@ -2,6 +2,7 @@ package claudetest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,7 +29,6 @@ type engine struct {
 	dir    string
 	args   arguments
 	script Script
-	run    int
 	record *os.File
 	out    output
 
@@ -74,9 +74,7 @@ func newEngine(dir string, args arguments) *engine {
 	if args.resume != "" && !args.fork {
 		e.session = args.resume
 	}
-	if e.session == "" {
-		e.session = "00000000-0000-4000-8000-000000000000"
-	}
+	e.session = cmp.Or(e.session, "00000000-0000-4000-8000-000000000000")
 	return e
 }
 
@@ -189,7 +187,7 @@ func (e *engine) deafen() {
 }
 
 func (e *engine) note(l Line) {
-	l.Run = e.run
+	l.Pid = os.Getpid()
 	data, _ := json.Marshal(l)
 	_, _ = e.record.Write(append(data, '\n'))
 }

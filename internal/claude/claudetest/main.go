@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -63,7 +62,6 @@ func play(dir string, args []string) int {
 		fmt.Fprintln(os.Stderr, "claudetest:", err)
 		return 3
 	}
-	e.run = countRun(dir)
 	e.watchSignals()
 	start := &Start{Args: args, Env: os.Environ(), Pid: os.Getpid()}
 	start.Dir, _ = os.Getwd()
@@ -72,20 +70,6 @@ func play(dir string, args []string) int {
 	}
 	e.note(Line{Start: start})
 	return e.play()
-}
-
-// countRun numbers the processes of one stand-in.
-func countRun(dir string) int {
-	for n := 1; ; n++ {
-		f, err := os.OpenFile(filepath.Join(dir, "run-"+strconv.Itoa(n)), os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			f.Close()
-			return n
-		}
-		if !os.IsExist(err) {
-			return 0
-		}
-	}
 }
 
 // startGrandchild returns when the child is as it shall be.

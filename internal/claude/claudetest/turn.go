@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -94,10 +95,8 @@ func (e *engine) step(ctx context.Context, s Step, parent string) error {
 }
 
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return errStreaming
@@ -153,12 +152,7 @@ func (e *engine) say(ctx context.Context, s Step, parent string) error {
 }
 
 func onlyQuestions(calls []*call) bool {
-	for _, c := range calls {
-		if c.block.Name != "AskUserQuestion" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(calls, func(c *call) bool { return c.block.Name != "AskUserQuestion" })
 }
 
 // finish runs the calls: those that are open side by side as their answers

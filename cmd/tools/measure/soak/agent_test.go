@@ -62,12 +62,8 @@ func proxied(ctx context.Context, in io.Reader, out io.Writer, o backend.Options
 func closePipe(t testing.TB, cli *ct.CLI, pid int, which syscall.Signal) {
 	_ = syscall.Kill(pid, which)
 	require.Eventually(t, func() bool {
-		run := 0
 		for _, l := range cli.Lines() {
-			if l.Start != nil && l.Start.Pid == pid {
-				run = l.Run
-			}
-			if l.Run == run && (l.EOF && which == ct.CloseStdinNow || l.Mute && which == ct.CloseStdoutNow) {
+			if l.Pid == pid && (l.EOF && which == ct.CloseStdinNow || l.Mute && which == ct.CloseStdoutNow) {
 				return true
 			}
 		}

@@ -251,13 +251,13 @@ func (l *life) judge(all *tally) {
 // repliesOnce checks that no request of a CLI got two replies.
 func (l *life) repliesOnce() {
 	type to struct {
-		run int
+		pid int
 		id  string
 	}
 	replies := map[to]int{}
 	for _, line := range l.cli.Lines() {
 		if gjson.GetBytes(line.Raw, "type").Str == "control_response" {
-			r := to{line.Run, gjson.GetBytes(line.Raw, "response.request_id").Str}
+			r := to{line.Pid, gjson.GetBytes(line.Raw, "response.request_id").Str}
 			replies[r]++
 			require.Equal(l, 1, replies[r], "%s got a second reply: %s", r.id, line.Raw)
 		}

@@ -38,7 +38,17 @@ func askLines(ctx context.Context, d *tty.Device, questions []convert.Question, 
 	if l.secret = slices.ContainsFunc(questions, lineask.Secret); l.secret {
 		defer d.Quiet()()
 	}
-	answers, err := l.ask(&asker, questions, gone)
+	if gone {
+		if l.typed {
+			d.Forget()
+		}
+		l.print(goneText)
+		_, err = l.next(goneText)
+	}
+	var answers []convert.Answer
+	if err == nil {
+		answers, err = asker.Ask(questions)
+	}
 	switch {
 	case err == nil:
 		return convert.Outcome{Status: convert.Answered, Answers: answers}, asker.Index(), nil
@@ -53,19 +63,6 @@ func askLines(ctx context.Context, d *tty.Device, questions []convert.Question, 
 // goneText comes before a question that takes the place of another. The line
 // that follows may have been meant for that.
 const goneText = "The question before is gone, and there is another one. Press Enter to see it. "
-
-func (l *lines) ask(asker *lineask.Asker, questions []convert.Question, gone bool) ([]convert.Answer, error) {
-	if gone {
-		if asker.Before != nil {
-			asker.Before()
-		}
-		l.print(goneText)
-		if _, err := l.next(goneText); err != nil {
-			return nil, err
-		}
-	}
-	return asker.Ask(questions)
-}
 
 // errEnded means that there is an outcome.
 var errEnded = errors.New("ended")

@@ -108,10 +108,8 @@ func (r Resolver) ask(ctx context.Context, questions []convert.Question, open fu
 		}
 		outcome, _ = p.Done()
 		picked = p.Index()
-	} else {
-		if outcome, picked, err = askLines(ctx, d, questions, r.Verbatim, t.gone()); err != nil {
-			return failed(err)
-		}
+	} else if outcome, picked, err = askLines(ctx, d, questions, r.Verbatim, t.gone()); err != nil {
+		return failed(err)
 	}
 	if index != nil {
 		*index = picked

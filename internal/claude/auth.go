@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,10 +48,8 @@ func Logout(ctx context.Context, path string, env []string) error {
 func authCommand(ctx context.Context, path string, env []string, what string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, "auth", what)
 	cmd.Env = proc.Environ(env)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	return strings.TrimSpace(out.String()), err
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
 }
 
 // CommandTime is how long Claude Code may take to say something of itself, or to change

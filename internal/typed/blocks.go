@@ -168,9 +168,7 @@ func LinkText(name, uri string) string {
 func filePath(uri string) (string, bool) {
 	u, err := url.Parse(uri)
 	switch {
-	case err != nil || u.Scheme != "file" && u.Scheme != "zed":
-		return "", false
-	case u.Path == "":
+	case err != nil || u.Path == "" || u.Scheme != "file" && u.Scheme != "zed":
 		return "", false
 	case u.Fragment != "":
 		return u.Path + "#" + u.Fragment, true

@@ -82,13 +82,18 @@ func folders(configDir, cwd string) (found []folder, err error) {
 		}
 	}
 	projects := projectsDir(configDir)
-	if cwd == "" {
+	addAll := func(prefix string, strict bool) error {
 		entries, err := os.ReadDir(projects)
-		if err != nil && !os.IsNotExist(err) {
-			return nil, err
-		}
 		for _, e := range entries {
-			add(filepath.Join(projects, e.Name()), false)
+			if strings.HasPrefix(e.Name(), prefix) {
+				add(filepath.Join(projects, e.Name()), strict)
+			}
+		}
+		return err
+	}
+	if cwd == "" {
+		if err := addAll("", false); err != nil && !os.IsNotExist(err) {
+			return nil, err
 		}
 		return found, nil
 	}
@@ -96,13 +101,8 @@ func folders(configDir, cwd string) (found []folder, err error) {
 		name := dashed(path)
 		if len(name) <= maxName {
 			add(filepath.Join(projects, name), false)
-			continue
-		}
-		entries, _ := os.ReadDir(projects)
-		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), name[:maxName]+"-") {
-				add(filepath.Join(projects, e.Name()), true)
-			}
+		} else {
+			_ = addAll(name[:maxName]+"-", true)
 		}
 	}
 	return found, nil

@@ -172,11 +172,7 @@ func AtMost(lines []string, n, w int) []string {
 		return nil
 	}
 	lines = append([]string(nil), lines[:n]...)
-	if last := lines[n-1]; Width(last)+2 <= w {
-		lines[n-1] = last + " …"
-	} else {
-		lines[n-1] = Cut(last+" …", w)
-	}
+	lines[n-1] = Cut(lines[n-1]+" …", w)
 	return lines
 }
 

@@ -70,10 +70,8 @@ func (s *screen) tool(session string, u gjson.Result) {
 }
 
 func (s *screen) find(id toolID) *tool {
-	for _, t := range s.tools {
-		if t.toolID == id {
-			return t
-		}
+	if i := slices.IndexFunc(s.tools, func(t *tool) bool { return t.toolID == id }); i >= 0 {
+		return s.tools[i]
 	}
 	t := &tool{toolID: id}
 	s.tools = append(s.tools, t)

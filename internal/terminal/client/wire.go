@@ -104,12 +104,6 @@ func (w *wire) line(dir ndjson.Direction, raw string, width int) (short string, 
 // Trace adds lines of the wire between the others.
 func (s *screen) Trace(lines []string) {
 	for _, line := range lines {
-		parts := []string{line}
-		if s.Width > 0 {
-			parts = cells.Wrap(line, s.Width)
-		}
-		for _, part := range parts {
-			s.done = append(s.done, s.faint(part))
-		}
+		s.done = append(s.done, s.each(s.wrap(line), s.faint)...)
 	}
 }

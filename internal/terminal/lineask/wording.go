@@ -1,6 +1,7 @@
 package lineask
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,12 +31,7 @@ func Head(questions []convert.Question, i int) string {
 }
 
 // Label is an option's label as it is shown: one line, never empty.
-func Label(o convert.Option) string {
-	if label := clean.Line(o.Label); label != "" {
-		return label
-	}
-	return "(no label)"
-}
+func Label(o convert.Option) string { return cmp.Or(clean.Line(o.Label), "(no label)") }
 
 // Paragraph returns text as clean lines, without blank ones around it.
 func Paragraph(s string) []string {

@@ -198,11 +198,9 @@ func openStored(ctx context.Context, o options) (access *web.Access, closing fun
 		return nil, nil, err
 	}
 	shared, err := accessStore(ctx, store)
-	if err != nil {
-		store.Close()
-		return nil, nil, err
+	if err == nil {
+		access, err = web.OpenStored(ctx, shared)
 	}
-	access, err = web.OpenStored(ctx, shared)
 	if err != nil {
 		store.Close()
 		return nil, nil, err

@@ -36,7 +36,7 @@ Usage: acp-bridge-hub [FLAGS]                   start the hub
 		Commands: commands(), Topics: topics,
 		Variables: []cli.Example{{Line: "XDG_STATE_HOME", What: "where the hub keeps its data if --data is not given (default: ~/.local/state)"}},
 		Exits:     "0 done, 1 failed, 2 bad input or bad usage.",
-		Version:   version, Data: hublink.DataDir,
+		Version:   cli.Version, Data: hublink.DataDir,
 	}
 }
 

@@ -86,7 +86,7 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	settings := web.Options{Hosts: here.hosts, Names: machineNames(), Addresses: here.outside, Block: o.block, Version: version(), Logger: log}
+	settings := web.Options{Hosts: here.hosts, Names: machineNames(), Addresses: here.outside, Block: o.block, Version: cli.Version(), Logger: log}
 	if u := here.shown(); strings.HasPrefix(u, "https:") {
 		settings.Secure, settings.URL = true, u
 	}
@@ -218,9 +218,8 @@ func announce(o options, here site, certificate string, access *web.Access, errO
 		}
 		link = fmt.Sprintf("To see open questions, open this link (it works once, within 15 minutes):\n  %s\n", loginLink(at, code))
 	}
-	fmt.Fprintf(errOut, "The hub listens on %s\nacp-bridge-hub %s, commit %s, data in %s\n%s", here.address, version(), cli.Commit(), o.data, link)
-	host, _, _ := net.SplitHostPort(o.listen)
-	switch ip := net.ParseIP(host); {
+	fmt.Fprintf(errOut, "The hub listens on %s\nacp-bridge-hub %s, commit %s, data in %s\n%s", here.address, cli.Version(), cli.Commit(), o.data, link)
+	switch {
 	case o.lan:
 		own := ""
 		if o.tls {
@@ -229,7 +228,7 @@ func announce(o options, here site, certificate string, access *web.Access, errO
 		sayPhone(here.outside(), phone, own, errOut)
 	case o.tls:
 		fmt.Fprintf(errOut, "Its certificate is its own. Its fingerprint (SHA-256):\n%s\n", colons(certificate))
-	case o.tlsCert == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
+	case o.tlsCert == "" && !loopback(o.listen):
 		fmt.Fprintln(errOut, "Others on the network can read what is sent: use --tls, or a tunnel.")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,11 +83,7 @@ func engineText(line func(name, format string, args ...any), e hubstore.Engine) 
 		return
 	}
 	line("engine", "NATS cluster %s by server %s, %d records, %s", e.Cluster, e.Server, e.Values, size(e.Bytes))
-	leader := e.Leader
-	if leader == "" {
-		leader = "none now"
-	}
-	line("", "%d of %d replicas in sync, leader %s", e.InSync(), e.Replicas, leader)
+	line("", "%d of %d replicas in sync, leader %s", e.InSync(), e.Replicas, cmp.Or(e.Leader, "none now"))
 	for _, p := range e.Peers {
 		switch {
 		case p.Offline:

@@ -112,16 +112,14 @@ func (b browsers) tellLong(ctx context.Context, stop <-chan struct{}, board *hub
 			for _, r := range changes {
 				l.change(ctx, r)
 			}
-			due := time.NewTimer(l.tell(ctx, time.Now()))
 			select {
 			case <-more:
-			case <-due.C:
+			case <-time.After(l.tell(ctx, time.Now())):
 			case <-stop:
 				return
 			case <-board.Done():
 				return
 			}
-			due.Stop()
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"sync"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
@@ -26,7 +27,7 @@ func watchTerminals(ctx context.Context, o options, at net.Addr, log *slog.Logge
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	for _, t := range []watch.Terminals{codex.Terminals(version(), codex.Socket), opencode.Terminals()} {
+	for _, t := range []watch.Terminals{codex.Terminals(cli.Version(), codex.Socket), opencode.Terminals()} {
 		unlock, err := t.Lock()
 		if err != nil {
 			log.Info("not watched from here", "err", err)

@@ -1,5 +1,0 @@
-package main
-
-import "github.com/acp-bridge/acp-bridge/cmd/internal/cli"
-
-var version = cli.Version

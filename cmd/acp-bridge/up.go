@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
@@ -75,7 +76,7 @@ func (st *upState) up(ctx context.Context, s streams) error {
 	fmt.Fprintf(s.Out, "On this machine, open this once, within 15 minutes:\n  %s/login?code=%s\n", h.Address, made.Code)
 	if h.LAN || h.Switchable {
 		cmd := exec.CommandContext(ctx, program, "lan", "on")
-		cmd.Stdout, cmd.Stderr = s.Out, s.Err
+		cmd.Env, cmd.Stdout, cmd.Stderr = proc.Environ(nil), s.Out, s.Err
 		if err := cmd.Run(); err != nil {
 			return cli.Exit{Code: exitFailed} // it has said why
 		}

@@ -192,13 +192,16 @@ func (s *Server) left(w http.ResponseWriter, r *http.Request, d Device, g given)
 	if err == nil {
 		a.Group, err = asksIn(r, d)
 	}
+	var rec *hub.Record
+	if err == nil {
+		a.Device = d.Name
+		rec, err = s.board.Left(r.Context(), a)
+	}
 	if err != nil {
 		s.failed(w, err)
 		return
 	}
-	a.Device = d.Name
-	rec, err := s.board.Left(r.Context(), a)
-	s.replies(w, questionOf(rec, true), err)
+	reply(w, http.StatusOK, questionOf(rec, true))
 }
 
 // endAsk replies with what came of it. ok is that of wait.

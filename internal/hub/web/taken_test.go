@@ -129,3 +129,10 @@ func TestTwoBridgesOfOneSession(t *testing.T) {
 		}
 	}
 }
+
+// A process that asks what was left for it, where nothing was, is told so.
+func TestNothingWasLeft(t *testing.T) {
+	s := siteBeside(t)
+	said := s.expect(404, "POST", "/conversations/c1/left", `{"kind":"question","asker":"one","call":{"ID":"x","Questions":[{"Text":"Go?"}]}}`)
+	require.Contains(t, said, "not found")
+}

@@ -194,6 +194,9 @@ func shellForm(c *client, r *acptest.Request) {
 // shellStopped is its key: it cancels, and stops the turn.
 func shellStopped(c *client, r *acptest.Request) {
 	c.clock.advance(byHand)
+	if c.row.proxied {
+		time.Sleep(byHand) // as above: the reply may be judged before the cancel comes
+	}
 	r.Answer <- object{"action": "cancel"}
 	require.NoError(c.t, c.e.Conn.Notify(c.t.Context(), acp.AgentMethodSessionCancel, object{"sessionId": c.session, "reason": "user"}))
 }

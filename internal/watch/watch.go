@@ -125,7 +125,7 @@ type called struct{ session, id string }
 
 type dialog struct {
 	Dialog
-	ticket *desk.Ticket // of the goroutine that asks
+	ticket *desk.Ticket
 }
 
 // Start begins to put what will be asked to a hub.
@@ -155,13 +155,12 @@ func (w *Watch) Ask(d Dialog) {
 	known := false
 	w.shared.Step(func() {
 		if known = w.closed || w.open[at] != nil; !known {
-			w.open[at] = it
+			it.ticket, w.open[at] = w.desk.Place(w.ctx, d.Item), it
 		}
 	})
 	if known {
 		return
 	}
-	it.ticket = w.desk.Post(w.ctx, d.Item)
 	it.ticket.Asking(0, "terminal") // it stands there: the end of another does not end it
 }
 
@@ -209,13 +208,14 @@ var ErrLate = errors.New("it was answered in the terminal before")
 var errTooLate = errors.New("it was answered, or taken back, in the terminal before")
 
 // changed gives the agent what stands at the desk. What has ended where the agent runs
-// is not open here any more.
+// is not open here any more: another may be, which the agent calls the same.
 func (w *Watch) changed(e desk.Entry) {
-	if e.State != desk.Settled {
-		return
-	}
+	at := called{e.Call.Session, e.Call.ID}
 	w.shared.Step(func() {
-		if it := w.take(called{e.Call.Session, e.Call.ID}); it != nil && e.Outcome.Status.ByPerson() && !w.closed {
+		if it := w.open[at]; e.State != desk.Settled || it == nil || it.ticket.Item().Name != e.Name {
+			return
+		}
+		if it := w.take(at); e.Outcome.Status.ByPerson() && !w.closed {
 			w.answers.Go(func() { w.answer(it, e) })
 		}
 	})

@@ -2,6 +2,7 @@ package life
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -81,12 +82,14 @@ func Claim(by Claimant, left []Left) int {
 }
 
 // Lasting reports whether a name that an agent gave can be of one session, or of one
-// request, alone: what is no more than a word, or is counted, is given again by the next
-// process, for another. It is a guess: a long word that an agent gives twice passes. Whoever
-// goes by the names of session and request guesses twice.
+// request, alone: what is no more than a word, or is counted, in one part or in several, is
+// given again by the next process, for another. It is a guess: a long word that an agent
+// gives twice passes. Whoever goes by the names of session and request guesses twice.
 func Lasting(name string) bool {
-	word := strings.TrimRight(name, "0123456789")
-	digits := len(name) - len(word)
-	plain := strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.-") == ""
-	return !plain || digits == 0 && len(word) > 15 || digits > 6
+	own := func(part string) bool {
+		word := strings.TrimRight(part, "0123456789")
+		return len(part)-len(word) > 6 || strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != ""
+	}
+	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_.-:/#", r) })
+	return slices.ContainsFunc(parts, own) || len(name) > 15 && !strings.ContainsAny(name, "0123456789")
 }

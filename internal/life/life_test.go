@@ -284,7 +284,7 @@ func TestRule7StatusAsItIsKept(t *testing.T) {
 
 // Names that the next process gives again are no session's own.
 func TestRule1NamesThatLast(t *testing.T) {
-	for _, name := range []string{"", ".", "..", "s", "1", "s1", "session-17", "main", "session_000001", "default"} {
+	for _, name := range []string{"", ".", "..", "s", "1", "s1", "session-17", "main", "session_000001", "default", "turn-1-call-2", "1.2", "call:1", "s1/17"} {
 		require.False(t, life.Lasting(name), name)
 	}
 	for _, name := range []string{"0b9c7a3e-6d1f-4f50-9a51-2a9d5c1b7e10", "20261116-1312", "session-1234567", "ses_4f9aB2c", "s1 of build", "aaaaaaaaaaaaaaaa", "my-project-session"} {

@@ -65,8 +65,7 @@ func questionsCommand(fs *flagSet) runner {
 		if err := o.hub.hasToken(); err != nil {
 			return err
 		}
-		switch {
-		case ofRecord(o.action):
+		if ofRecord(o.action) {
 			return o.atRecord(ctx, s)
 		}
 		return o.run(ctx, &o.hub, s)

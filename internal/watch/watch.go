@@ -158,10 +158,9 @@ func (w *Watch) Ask(d Dialog) {
 			it.ticket, w.open[at] = w.desk.Place(w.ctx, d.Item), it
 		}
 	})
-	if known {
-		return
+	if !known {
+		it.ticket.Asking(0, "terminal") // it stands there: the end of another does not end it
 	}
-	it.ticket.Asking(0, "terminal") // it stands there: the end of another does not end it
 }
 
 // End says how something has ended where the agent runs: answered or dismissed by

@@ -63,7 +63,10 @@ func find() (*service, error) {
 	}
 	said := gjson.ParseBytes(data)
 	at, err := url.Parse(said.Get("url").Str)
-	if ip := net.ParseIP(at.Hostname()); err != nil || at.Scheme != "http" || at.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if err != nil {
+		at = &url.URL{}
+	}
+	if ip := net.ParseIP(at.Hostname()); at.Scheme != "http" || at.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, watch.Problem("its service is not on this machine's loopback address")
 	}
 	s := &service{url: strings.TrimSuffix(at.String(), "/"), password: said.Get("password").Str, pid: said.Get("pid").Int()}

@@ -316,6 +316,7 @@ func TestServiceIsNotTheUsers(t *testing.T) {
 	}{
 		"a file that others can read": {func(s *service) { require.NoError(s.t, os.Chmod(s.file, 0o644)) }, "is not a file that you alone can read", nil},
 		"another machine":             {func(s *service) { s.tells("http://192.0.2.1:49374", os.Getpid()) }, "not on this machine", nil},
+		"an address that is none":     {func(s *service) { s.tells("http://127.0.0.1:port", os.Getpid()) }, "not on this machine", nil},
 		"another version":             {func(s *service) { s.health = strings.Replace(s.health, "2.0.0", "3.1.0", 1) }, "version 3.1.0 is not known here (known: 2)", []string{"/api/health"}},
 		"a process that is gone":      {func(s *service) { s.tells(s.http.URL, gone.Process.Pid) }, "has ended", nil},
 		"another process":             {func(s *service) { s.health = `{"healthy":true,"version":"2.0.0","pid":1}` }, "another process is there", []string{"/api/health"}},

@@ -45,12 +45,12 @@ func (s *service) form(ctx context.Context, f gjson.Result, dir string) {
 		where = "?" + url.Values{"location[directory]": {dir}}.Encode()
 	}
 	s.ask(ctx, f, it, read, func(ctx context.Context, o convert.Outcome) error {
-		if o.Status != convert.Answered {
-			return s.tell(ctx, path+"/cancel"+where, map[string]any{})
-		}
 		reply, err := call.Reply(o)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case gjson.GetBytes(reply, "action").Str != "accept": // one of its options may say so
+			return s.tell(ctx, path+"/cancel"+where, map[string]any{})
 		}
 		return s.tell(ctx, path+"/reply"+where, map[string]any{"answer": answerOf(f.Get("fields"), gjson.GetBytes(reply, "content"))})
 	})
@@ -62,11 +62,12 @@ const noSession = "global"
 // custom is the field of ACP's form for own words beside the options of another.
 func custom(key string) string { return key + "_custom" }
 
-// schemaOf is the form as ACP has it.
+// schemaOf is the form as ACP has it, unless two of its fields go by one key there.
 func schemaOf(fields gjson.Result) (schema json.RawMessage, ok bool) {
 	var properties []string
-	required := []string{}
+	required, keys := []string{}, map[string]bool{}
 	add := func(key string, field map[string]any) {
+		keys[key] = true
 		properties = append(properties, string(clean.JSON(key))+":"+string(clean.JSON(field)))
 	}
 	for _, f := range fields.Array() {
@@ -99,7 +100,7 @@ func schemaOf(fields gjson.Result) (schema json.RawMessage, ok bool) {
 			required = append(required, key)
 		}
 	}
-	return json.RawMessage(`{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":` + string(clean.JSON(required)) + `}`), true
+	return json.RawMessage(`{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":` + string(clean.JSON(required)) + `}`), len(keys) == len(properties)
 }
 
 // answerOf is the content of ACP's form as the second version has it.

@@ -295,6 +295,7 @@ func TestServiceForms(t *testing.T) {
 	for _, fields := range []string{
 		`{"key":"a","type":"external","url":"https://example.com"}`, `{"key":"a","type":"string","when":[{"key":"b","op":"eq","value":"c"}]}`,
 		`{"key":"password","type":"string","title":"Password"}`, `{"key":"a","type":"colour"}`,
+		`{"key":"a","type":"string","title":"A","options":[{"value":"x","label":"X"}],"custom":true},{"key":"a_custom","type":"string","title":"Other"}`,
 	} {
 		s.event("form.created", `{"form":{"id":"frm_1","sessionID":"ses_1main","title":"A form","fields":[`+fields+`]}}`)
 	}
@@ -303,6 +304,13 @@ func TestServiceForms(t *testing.T) {
 	s.Answer(r, convert.Answer{Text: "80"}, watchtest.Picks(r.Call.Questions[1].Options[0].Label))
 	s.takes(http.StatusNoContent, "/api/session/global/form/frm_2/reply?location%5Bdirectory%5D=%2Fsrc%2Fapp", `{"answer":{"port":80,"now":true}}`)
 	s.Receipt(r, "consumed")
+
+	for label, body := range map[string]string{"Accept": `{"answer":{}}`, "Decline": `{}`} {
+		r = s.asks("form.created", `{"form":{"id":"frm_`+label+`","sessionID":"ses_1main","title":"Delete it all?","fields":[]}}`)
+		s.Answer(r, watchtest.Picks(label))
+		s.takes(http.StatusNoContent, "/api/session/ses_1main/form/frm_"+label+map[string]string{"Accept": "/reply", "Decline": "/cancel"}[label], body)
+		s.Receipt(r, "consumed")
+	}
 }
 
 // The password goes to the service alone, and what is not known is left alone, with a line.

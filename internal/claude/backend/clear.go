@@ -65,9 +65,14 @@ func (p *pump) clears(c *clearing) {
 	p.toClear.Store(c)
 	p.post(func() { p.painter.planKept = c.call })
 	p.s.out.Began(false)
-	sent, stop := context.WithCancel(p.s.ctx)
+	_ = p.proc.InterruptAll(unheard())
+}
+
+// unheard is for what the CLI is told before anything else, and whose reply is not waited for.
+func unheard() context.Context {
+	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	_ = p.proc.InterruptAll(sent)
+	return ctx
 }
 
 // takesMore reports whether the CLI may get prompts while it works.
@@ -89,7 +94,7 @@ func (p *pump) cleared(c *clearing) {
 			}
 			p.s.out.EndTurn(end, func(cancelled bool) {
 				if cancelled && err == nil {
-					go p.proc.SetMode(p.s.ctx, "plan") //nolint:errcheck // then it stays, and the editor shows it
+					_ = p.proc.SetMode(unheard(), "plan") // if that fails it stays, and the editor shows it
 				}
 				p.wrapUp(cancelled)
 			})

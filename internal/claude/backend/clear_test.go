@@ -210,3 +210,30 @@ func TestPlanInClearContextCancelledAtAnyMoment(t *testing.T) {
 		p.Leave()
 	}
 }
+
+// A prompt that comes behind the cancel is not begun in the mode of the plan.
+func TestPlanInClearContextCancelledThenPrompted(t *testing.T) {
+	t.Parallel()
+	p := planning(t)
+	p.plan.Selects("clear_auto")
+	p.releases("clear")
+	p.reaches("mode")
+	p.Cancel(p.s)
+	p.Call(acp.AgentMethodSessionList, `{}`) // it is known
+	next := p.Prompt(p.s, "next")
+	p.Call(acp.AgentMethodSessionList, `{}`) // it is known
+	p.releases(clearSteps...)
+	p.turn.Ends(acp.StopReasonCancelled)
+	next.Ends(acp.StopReasonEndTurn)
+	mode := ""
+	for _, l := range p.cli.Lines() {
+		m := gjson.ParseBytes(l.Raw)
+		if m.Get("request.subtype").Str == "set_permission_mode" {
+			mode = m.Get("request.mode").Str
+		}
+		if m.Get("type").Str == "user" && m.Get("message.content.0.text").Str == "next" {
+			require.Equal(t, "plan", mode)
+		}
+	}
+	require.Equal(t, "plan", mode)
+}

@@ -98,6 +98,21 @@ func TestPlanInClearContextWithoutItsMode(t *testing.T) {
 	require.NotContains(t, p.Said(p.s), "begun")
 }
 
+// A mode that the user chooses while the context is cleared is the plan's.
+func TestPlanInClearContextInAnotherMode(t *testing.T) {
+	t.Parallel()
+	p := planning(t)
+	p.plan.Selects("clear_auto")
+	p.reaches("clear")
+	p.releases("mode")
+	p.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+p.s+`","modeId":"default"}`)
+	p.releases("clear", "plan")
+	p.turn.Ends(acp.StopReasonEndTurn)
+	for _, c := range p.cli.Controls("set_permission_mode") {
+		require.Equal(t, "default", gjson.GetBytes(c, "mode").Str)
+	}
+}
+
 var clearSteps = []string{"clear", "mode", "plan"}
 
 // It is one prompt for the editor, and ends with the new context's turn. What the user

@@ -249,6 +249,9 @@ func (s *conversation) change(ctx context.Context, id, value string) error {
 	switch id {
 	case modeOption:
 		next.mode = value
+		if c := s.clearing.Load(); c != nil { // it is what the user said last
+			s.clearing.CompareAndSwap(c, &clearing{c.call, value, c.prompt})
+		}
 	case modelOption:
 		next.model = value
 	case effortOption:

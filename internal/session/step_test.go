@@ -182,7 +182,7 @@ func TestStepTurn(t *testing.T) {
 		{"before those that came since", happened(works, prompts(2), turnOver), TurnWrapped{GoesOn: true}, "send 1", sent},
 		{"and before what was given back", happened(takesMore, prompts(2), PromptBack{Key: 2}, answered1), TurnWrapped{GoesOn: true}, "send 1", sent},
 		{"and ends with its last turn", happened(works, turnOver, TurnWrapped{GoesOn: true}, begins, turnOver), TurnWrapped{}, "finish 1 end_turn, rest", idle},
-		{"a turn in no prompt has none that goes on", happened(begins, ownEnded), TurnWrapped{GoesOn: true}, "rest", idle},
+		{"a turn in no prompt has none that goes on, and the agent is not through", happened(begins, ownEnded), TurnWrapped{GoesOn: true}, "", idle},
 		{"an end that ends all", happened(takesMore, prompts(2), TurnEnded{All: true, How: EndedTurn}), TurnWrapped{}, "finish 1 end_turn, finish 2 end_turn, rest", idle},
 		{"a prompt that waits goes into the agent's own turn", happened(steers), prompts(1), "send 1", running},
 		{"and goes on behind it", happened(steers, prompts(1), ownEnded), TurnWrapped{}, "", sent},

@@ -245,7 +245,7 @@ func (s *State) turnWrapped(goesOn bool) {
 			}
 		}
 	}
-	if t != nil && !t.cancelled && how.Reason != EndedCancelled.Reason {
+	if t != nil && !t.cancelled && !goesOn && how.Reason != EndedCancelled.Reason {
 		s.ended = &how
 	}
 	s.end = nil

@@ -252,3 +252,26 @@ func TestPlanInClearContextCancelledThenPrompted(t *testing.T) {
 	}
 	require.Equal(t, "plan", mode)
 }
+
+// A prompt that the model has seen before its plan ends with it, and nobody has cancelled it.
+func TestPlanInClearContextSteered(t *testing.T) {
+	t.Parallel()
+	read := ct.Tool("toolu_0", "Read", object{"file_path": "/x"}, "text")
+	read.While = steps{ct.Wait("read")}
+	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
+		{Match: "go", Steps: steps{ct.Message(read), ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. do it"}, "", nil))}},
+		{Match: "/clear"},
+		{Match: planned, Steps: steps{ct.Text("done")}},
+	}})
+	s := e.Ready()
+	turn := e.Prompt(s, "go")
+	cli.Await("the first prompt", func([]ct.Line) bool { return len(cli.Prompts()) == 1 })
+	e.Await(s, "the call", func(gjson.Result) bool { return len(e.Tool(s, "toolu_0")) > 0 })
+	more := e.Prompt(s, "also this")
+	cli.Await("the second prompt", func([]ct.Line) bool { return len(cli.Prompts()) == 2 })
+	cli.Release("read")
+	e.Asked("1. do it").Selects("clear_auto")
+	more.Ends(acp.StopReasonEndTurn)
+	turn.Ends(acp.StopReasonEndTurn)
+	require.Contains(t, e.Said(s), "done")
+}

@@ -251,7 +251,7 @@ func (p *pump) result(m claude.Message) {
 	}
 	next := p.toClear.Load()
 	if next != nil {
-		end.Then = next
+		end.Then, end.Reason = next, acp.StopReasonEndTurn // nobody has cancelled it
 	}
 	// A CLI that does not say which prompts it answers may have taken the one
 	// that waits into a turn of its own. It is idle then, and not before.

@@ -71,7 +71,7 @@ func find() (*service, error) {
 	}
 	s := &service{url: strings.TrimSuffix(at.String(), "/"), password: said.Get("password").Str, pid: said.Get("pid").Int()}
 	// Nothing of the user's goes to another machine, nor where somebody else sends us.
-	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 1}
+	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 1, ResponseHeaderTimeout: requestTime}
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return s, nil
 }
@@ -268,11 +268,14 @@ func (s *service) do(ctx context.Context, method, path string, body any) (gjson.
 	if reply.StatusCode < 200 || reply.StatusCode > 299 {
 		return gjson.Result{}, statusError{reply.StatusCode, path}
 	}
+	if err != nil {
+		return gjson.Result{}, errEnded // it was taken
+	}
 	said := gjson.ParseBytes(data)
 	if in := said.Get("data"); in.Exists() {
 		said = in
 	}
-	return said, err
+	return said, nil
 }
 
 // requestTime is how long the service may take.

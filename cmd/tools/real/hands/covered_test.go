@@ -63,6 +63,7 @@ func TestWhoIsLateForUndoAllowsNothing(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
 	p, list := s.commands(b, 3)
 	p.insists(`document.querySelector("#bulk[open]")`, func() { p.click("main .bulk") })
+	p.waits(600) // a list that was just opened takes no click
 	p.click("#bulk li:nth-child(1) input")
 	p.insists(`document.querySelector(".many")`, func() { p.click("#bulk .allow") })
 	x, y := p.under(0, ".many .undo")

@@ -79,17 +79,17 @@ func TestANewCardOutOfView(t *testing.T) {
 func TestANewCardOnAnotherPage(t *testing.T) {
 	t.Parallel()
 	b, s := newChromium(t), newSite(t, hub.Options{})
-	for i := range 51 {
+	for i := range 301 {
 		s.ask(fmt.Sprint("c", i), db)
 	}
 	p := s.phone(b)
-	p.until(`document.querySelectorAll(".card").length === 50`)
+	p.until(`document.querySelectorAll(".card").length === 300`)
 	require.Equal(t, "true", p.eval(`document.getElementById("unseen").hidden`))
 	s.askIn("Kimi", "/src/kimi", "new", "toolu_1", "Is it seen?")
 	p.until(`document.getElementById("unseen").textContent === "1 new, not in this list →"`)
-	p.until(`document.querySelector(".count").textContent === "52 waiting"`)
+	p.until(`document.querySelector(".count").textContent === "302 waiting"`)
 	p.click("#unseen")
 	p.until(seesAll(`.card[data-talk="/conversations/new"] .who`))
 	p.until(`document.activeElement.dataset.talk === "/conversations/new" && document.getElementById("unseen").hidden`)
-	require.Equal(t, "51", p.eval(`document.querySelectorAll(".card").length`))
+	require.Equal(t, "301", p.eval(`document.querySelectorAll(".card").length`))
 }

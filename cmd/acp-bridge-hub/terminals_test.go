@@ -5,6 +5,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +46,13 @@ func TestOneWatchesCodex(t *testing.T) {
 	require.False(t, free(), "who did not watch has nothing to end")
 	stop()
 	require.True(t, free())
+	lock := filepath.Join(filepath.Dir(own), "watch-codex.lock")
+	require.NoError(t, os.Remove(lock))
+	require.NoError(t, os.Mkdir(lock, 0o700))
+	_, err = codex.Terminals("", codex.Socket).Lock()
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "watched already", "a lock that cannot be had is nobody's")
+	require.NoError(t, os.Remove(lock))
 	for name, o := range map[string]options{"127.0.0.1:1": {data: t.TempDir()}, "127.0.0.1:2": {data: own, nats: "nats://x"}, "127.0.0.1:3": {data: own, tlsCert: "x"}, "192.0.2.1:1": {data: own}} {
 		stop := watches(o, name, io.Discard)
 		require.True(t, free(), name)

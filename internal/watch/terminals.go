@@ -47,15 +47,14 @@ func (t Terminals) Run(ctx context.Context, w *Watch, say func(string)) {
 // Lock makes sure that one process of a user watches: two would ask everything twice.
 // It fails with [proc.ErrLocked] if another does.
 func (t Terminals) Lock() (unlock func(), err error) {
-	data, err := hublink.DataDir()
+	name, err := hublink.StateFile("watch-" + t.Name + ".lock")
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Dir(data)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return nil, err
 	}
-	if unlock, err = proc.LockFile(filepath.Join(dir, "watch-"+t.Name+".lock")); err != nil {
+	if unlock, err = proc.LockFile(name); errors.Is(err, proc.ErrLocked) {
 		err = fmt.Errorf("the terminals of %s are watched already, by the hub or by another acp-bridge watch: %w", t.Agent, err)
 	}
 	return unlock, err

@@ -132,12 +132,16 @@ func contentOf(fields, answer gjson.Result) map[string]any {
 			return slices.ContainsFunc(f.Get("options").Array(), func(o gjson.Result) bool { return o.Get("value").Str == v.Str })
 		}
 		var list []gjson.Result
+		var own []string
 		for _, v := range said[key].Array() {
 			if !f.Get("custom").Bool() || offered(v) {
 				list = append(list, v)
 			} else {
-				content[custom(key)] = v.Value()
+				own = append(own, v.String())
 			}
+		}
+		if len(own) > 0 {
+			content[custom(key)] = strings.Join(own, ", ")
 		}
 		switch {
 		case f.Get("type").Str == "multiselect":

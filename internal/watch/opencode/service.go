@@ -41,15 +41,11 @@ type service struct {
 
 // find reads where the service listens. Its password is for whoever writes the file alone.
 func find() (*service, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if state == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return nil, err
-		}
-		state = filepath.Join(home, ".local", "state")
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
 	}
-	path := filepath.Join(state, "opencode", "service.json")
+	path := filepath.Join(cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local", "state")), "opencode", "service.json")
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err

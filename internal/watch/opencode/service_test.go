@@ -192,6 +192,10 @@ func TestServiceQuestions(t *testing.T) {
 			end := s.Settled(r).End
 			require.Equal(t, "the terminal", end.By)
 			require.Equal(t, test.answers, end.Answers)
+
+			r = s.asks("form.created", strings.ReplaceAll(form, "frm_1", "frm_3"))
+			s.event("form.replied", `{"id":"frm_3","sessionID":"ses_1main","answer":{"q0":"lite","q1":["Auth","search","mail"]}}`)
+			require.Equal(t, "search, mail", s.Settled(r).End.Answers[1].Text, "all that was typed there")
 		})
 	}
 }

@@ -2,7 +2,9 @@ package claude
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/tidwall/gjson"
 
@@ -45,6 +47,14 @@ type Message struct {
 	// Raw is the whole line, without its newline. It is the message's own
 	// copy: it may be kept, and must not be changed.
 	Raw json.RawMessage
+
+	members []member
+}
+
+// member is a member of a message: parts of Raw, not copies.
+type member struct {
+	name  string
+	value gjson.Result
 }
 
 // ParseMessage reads a line and takes ownership of it. It reports false for one
@@ -53,7 +63,13 @@ func ParseMessage(line []byte) (Message, bool) {
 	if !clean.ValidJSON(line) {
 		return Message{}, false
 	}
-	m := Message{Raw: line, Type: gjson.GetBytes(line, "type").Str}
+	m := Message{Raw: line, members: make([]member, 0, 8)}
+	// One pass for all that is read of a line, which may be tens of MB.
+	gjson.Parse(unsafe.String(unsafe.SliceData(line), len(line))).ForEach(func(key, value gjson.Result) bool {
+		m.members = append(m.members, member{key.Str, value})
+		return true
+	})
+	m.Type = m.Get("type").Str
 	path := "subtype"
 	switch m.Type {
 	case TypeControlRequest:
@@ -68,12 +84,24 @@ func ParseMessage(line []byte) (Message, bool) {
 // Get reads a part of the message, by a path of gjson. It is a copy. Of two members with
 // one name the first counts; gjson goes on to one that has the rest.
 func (m Message) Get(path string) gjson.Result {
-	name, rest, deeper := strings.Cut(path, ".")
-	r := gjson.GetBytes(m.Raw, name)
-	if deeper {
-		return r.Get(rest)
-	}
+	r := m.part(path)
+	r.Raw, r.Str = strings.Clone(r.Raw), strings.Clone(r.Str)
 	return r
+}
+
+// Event is the event of a stream event. It is a part of Raw, not a copy.
+func (m Message) Event() gjson.Result { return m.part("event") }
+
+func (m Message) part(path string) gjson.Result {
+	name, rest, deeper := strings.Cut(path, ".")
+	i := slices.IndexFunc(m.members, func(one member) bool { return one.name == name })
+	switch {
+	case i < 0:
+		return gjson.Result{}
+	case deeper:
+		return m.members[i].value.Get(rest)
+	}
+	return m.members[i].value
 }
 
 // RequestID is the id of a control request or of the request that a

@@ -101,7 +101,7 @@ func (p *painter) event(m claude.Message) {
 	if m.ParentToolUseID() != "" {
 		return
 	}
-	event := m.Get("event")
+	event := m.Event()
 	switch m.Subtype {
 	case "message_start":
 		p.compactionOver(false)

@@ -41,7 +41,7 @@ type edit struct {
 // whose folder matches, in an order given by the seed: a condition is negated, && and
 // || take each other's place, a comparison is off by one, a call is left out. What
 // only says something in a log stays as it is, and so do packages that are there for
-// tests, and code for other systems. A change keeps its place in the order when other
+// tests, modules below this one, and code for other systems. A change keeps its place in the order when other
 // code changes.
 func draw(root string, packages *regexp.Regexp, seed uint64) (list []drawn, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -53,8 +53,9 @@ func draw(root string, packages *regexp.Regexp, seed uint64) (list []drawn, err 
 			return err
 		}
 		name = filepath.ToSlash(name)
+		_, err = os.Stat(filepath.Join(path, "go.mod"))
 		switch {
-		case d.IsDir() && (name != "." && strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || strings.HasSuffix(d.Name(), "test")):
+		case d.IsDir() && name != "." && (err == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || strings.HasSuffix(d.Name(), "test")):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"), !packages.MatchString(filepath.Dir(name)), !hasTests(filepath.Dir(path)):
 			return nil

@@ -26,7 +26,8 @@ func f(a, b int, log logger) {
 // stands, in an order that the seed gives.
 func TestDraw(t *testing.T) {
 	root := t.TempDir()
-	for name, text := range map[string]string{"p/p.go": source, "p/p_test.go": "package p", "q/q.go": source, "ptest/p.go": source, "ptest/p_test.go": "package p"} {
+	for name, text := range map[string]string{"p/p.go": source, "p/p_test.go": "package p", "q/q.go": source, "ptest/p.go": source, "ptest/p_test.go": "package p",
+		"m/go.mod": "module m", "m/n/p.go": source, "m/n/p_test.go": "package p", "go.mod": "module p"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -43,21 +42,23 @@ func readQuery(raw string) (url.Values, error) {
 	return values, nil
 }
 
-// refused writes why a call is not asked. Where its agent has a result for that,
+// refusedError is why a call is not asked, with the result that its agent has for that:
 // the model gets it as it is.
-func (s *Server) refused(w http.ResponseWriter, name string, body []byte, err error) {
+type refusedError struct {
+	error
+	result dialect.Result
+}
+
+func (e refusedError) Unwrap() error { return e.error }
+
+func refused(name string, body []byte, err error) error {
 	var bad *convert.InputError
-	if !errors.As(err, &bad) {
-		s.failed(w, err)
-		return
+	if errors.As(err, &bad) {
+		if result, ok := dialect.Refuse(body, name, bad); ok {
+			return refusedError{err, result}
+		}
 	}
-	result, ok := dialect.Refuse(body, name, bad)
-	if !ok {
-		s.failed(w, err)
-		return
-	}
-	code, text := s.problem(err)
-	reply(w, code, map[string]any{"error": text, "result": asJSON(result), "isError": result.IsError})
+	return err
 }
 
 // readAnswers reads the answers of a respond: an object by question text, or an

@@ -31,13 +31,12 @@ const (
 // asks again.
 const maxWait = 10 * time.Minute
 
-func (s *Server) listConversations(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) listConversations(w http.ResponseWriter, r *http.Request, d Device) error {
 	sees, err := seen(r, d)
-	if err != nil {
-		s.failed(w, err)
-		return
+	if err == nil {
+		replyList(w, "conversations", only(s.board.Conversations(), sees), "", func(r *hub.Record) any { return s.conversationNow(r) })
 	}
-	replyList(w, "conversations", only(s.board.Conversations(), sees), "", func(r *hub.Record) any { return s.conversationNow(r) })
+	return err
 }
 
 // waiting is an open question as GET /questions shows it.
@@ -55,11 +54,10 @@ type waiting struct {
 }
 
 // listQuestions lists everything that is open, the newest first.
-func (s *Server) listQuestions(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) listQuestions(w http.ResponseWriter, r *http.Request, d Device) error {
 	sees, err := seen(r, d)
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	open, _ := s.board.Waiting(math.MaxInt)
 	replyList(w, "questions", only(open, sees), "", func(r *hub.Record) any {
@@ -69,6 +67,7 @@ func (s *Server) listQuestions(w http.ResponseWriter, r *http.Request, d Device)
 		}
 		return q
 	})
+	return nil
 }
 
 // asked finds the question that a request is about.
@@ -90,22 +89,20 @@ func (s *Server) askedBy(r *http.Request, d Device, asker string) (*hub.Record, 
 	return s.find(d, hub.Ref{Group: group, Conversation: r.PathValue("id"), ID: r.PathValue("question"), Device: d.Name, Asker: asker})
 }
 
-func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Device) error {
 	rec, err := s.asked(r, d)
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
-		s.few(route{look: func(w http.ResponseWriter, _ *http.Request, d Device) { s.showConversation(w, d, rec) }})(w, r, d)
-		return
+		return s.few(func(w http.ResponseWriter, _ *http.Request, d Device) error { return s.showConversation(w, d, rec) })(w, r, d)
 	}
-	reply(w, http.StatusOK, s.conversationNow(rec))
+	return reply(w, s.conversationNow(rec), nil)
 }
 
 // showConversation is a conversation for people: all that was asked in it, in order, and the
 // prompts and last words of its last turns, as far as this hub remembers them.
-func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Record) {
+func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Record) error {
 	now := time.Now()
 	asked := only(s.board.Conversation(rec.Group, rec.Conversation), d.sees)
 	turns := slices.DeleteFunc(s.turns.in(rec.Group, rec.Conversation, time.Time{}), func(n turn) bool { return n.Event == "idle" || !d.sees(n.record()) })
@@ -114,7 +111,7 @@ func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Reco
 		before = turns[n-1].At
 	}
 	title := short(cmp.Or(talkTitle(rec), "Conversation"), maxTalk)
-	render(w, http.StatusOK, "conversation", map[string]any{
+	return show(w, "conversation", map[string]any{
 		"Card": cardOf(rec, now, false), "Title": title, "State": stateText(s.conversationNow(rec).State),
 		"Talk": talk(asked, before, last, func(r *hub.Record) card { return cardOf(r, now, false) }),
 	})
@@ -142,11 +139,16 @@ func stateText(st state) string {
 var limits = convert.NoLimits
 
 // ask asks, waits and replies. What it waits with is little: thousands do.
-func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) {
-	if a := s.beginAsk(w, r, &d, &g); a != nil {
-		rec, ok := s.wait(r.Context(), a.rec, a.wait, d.login())
-		s.endAsk(w, r, a, rec, ok)
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) error {
+	a, err := s.beginAsk(r, &d, &g)
+	if err != nil {
+		return err
 	}
+	rec, err := s.wait(r.Context(), a.rec, a.wait, d.login())
+	if err != nil {
+		return err
+	}
+	return s.endAsk(w, r, a, rec)
 }
 
 // asks is a request that asks.
@@ -160,74 +162,61 @@ type asks struct {
 	document json.RawMessage
 }
 
-// beginAsk asks. It returns nil if that failed, and has said so.
-func (s *Server) beginAsk(w http.ResponseWriter, r *http.Request, d *Device, g *given) *asks {
+// beginAsk asks.
+func (s *Server) beginAsk(r *http.Request, d *Device, g *given) (*asks, error) {
 	wait, err := waitOf(r)
 	if err != nil {
-		s.failed(w, err)
-		return nil
+		return nil, err
 	}
 	name := r.Form.Get("dialect")
 	a, err := readAsking(r.PathValue("id"), name, *g)
 	if err != nil {
-		s.refused(w, name, g.json, err)
-		return nil
+		return nil, refused(name, g.json, err)
 	}
 	a.Device, a.May = d.Name, s.may(*d)
-	var rec *hub.Record
-	if a.Group, err = asksIn(r, *d); err == nil {
-		rec, err = s.board.Ask(r.Context(), a)
+	if a.Group, err = asksIn(r, *d); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		s.failed(w, err)
-		return nil
-	}
-	return &asks{rec, wait, a.Asker, a.May, a.Dialect, a.Document}
+	rec, err := s.board.Ask(r.Context(), a)
+	return &asks{rec, wait, a.Asker, a.May, a.Dialect, a.Document}, err
 }
 
 // left shows a process that takes a session up again what a person has settled meanwhile
 // of what its predecessor asked. It asks nothing, and takes nothing.
-func (s *Server) left(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) left(w http.ResponseWriter, r *http.Request, d Device, g given) error {
 	a, err := readAsking(r.PathValue("id"), hublink.Dialect, g)
-	if err == nil {
-		a.Group, err = asksIn(r, d)
-	}
-	var rec *hub.Record
-	if err == nil {
-		a.Device = d.Name
-		rec, err = s.board.Left(r.Context(), a)
-	}
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
-	reply(w, http.StatusOK, questionOf(rec, true))
+	if a.Group, err = asksIn(r, d); err != nil {
+		return err
+	}
+	a.Device = d.Name
+	rec, err := s.board.Left(r.Context(), a)
+	if err != nil {
+		return err
+	}
+	return reply(w, questionOf(rec, true), nil)
 }
 
-// endAsk replies with what came of it. ok is that of wait.
-func (s *Server) endAsk(w http.ResponseWriter, r *http.Request, a *asks, rec *hub.Record, ok bool) {
-	if !ok {
-		s.unknown(w, r)
-		return
-	}
+// endAsk replies with what came of it.
+func (s *Server) endAsk(w http.ResponseWriter, r *http.Request, a *asks, rec *hub.Record) error {
 	mine, err := s.takes(r, a, rec)
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	if !mine {
-		reply(w, http.StatusAccepted, map[string]any{"conversation": rec.Conversation, "question": rec.ID, "state": stateOf(rec)})
-		return
+		write(w, http.StatusAccepted, map[string]any{"conversation": rec.Conversation, "question": rec.ID, "state": stateOf(rec)})
+		return nil
 	}
 	if r.Context().Err() != nil {
-		return // nobody is there to get it
+		return nil // nobody is there to get it
 	}
 	ref, shaped := a.ref(rec), *rec
 	shaped.Dialect, shaped.Document = a.dialect, a.document
 	if a.asker == "" {
 		if err := s.delivered(r, ref); err != nil {
-			s.failed(w, err)
-			return
+			return err
 		}
 	}
 	switch {
@@ -239,6 +228,7 @@ func (s *Server) endAsk(w http.ResponseWriter, r *http.Request, a *asks, rec *hu
 	default:
 		s.board.DeliveredSoon(r.Context(), ref)
 	}
+	return nil
 }
 
 // ref is the record for this asker.
@@ -351,32 +341,27 @@ func questionOf(r *hub.Record, asks bool) questionReply {
 	return q
 }
 
-func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) error {
 	wait, err := waitOf(r)
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	rec, err := s.asked(r, d)
-	if err == nil {
-		rec, err = s.askedLast(r, d, rec)
-	}
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
-	rec, ok := s.wait(r.Context(), rec, wait, d.login())
-	if !ok {
-		s.unknown(w, r)
-		return
+	if rec, err = s.askedLast(r, d, rec); err != nil {
+		return err
+	}
+	if rec, err = s.wait(r.Context(), rec, wait, d.login()); err != nil {
+		return err
 	}
 	if !rec.Open() && rec.End.By == "" {
 		if rec, err = s.askedLast(r, d, rec); err != nil {
-			s.failed(w, err)
-			return
+			return err
 		}
 	}
-	reply(w, http.StatusOK, questionOf(rec, rec.Of(d.Name)))
+	return reply(w, questionOf(rec, rec.Of(d.Name)), nil)
 }
 
 // askedLast returns what was asked last under the id of a record. If that is
@@ -394,10 +379,10 @@ func (s *Server) askedLast(r *http.Request, d Device, rec *hub.Record) (*hub.Rec
 
 // wait waits for a question to be settled. The asker counts as there, if it is its
 // device that waits: others only look. It returns
-// false if the device was removed meanwhile: then it gets nothing.
-func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, by login) (*hub.Record, bool) {
+// an error if the device was removed meanwhile: then it gets nothing.
+func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, by login) (*hub.Record, error) {
 	if wait == 0 || !rec.Open() {
-		return rec, true
+		return rec, nil
 	}
 	device := s.access.being(by)
 	ctx, cancel := context.WithTimeout(ctx, wait)
@@ -409,7 +394,10 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 	} else {
 		rec = s.board.Watch(ctx, rec)
 	}
-	return rec, device.Err() == nil
+	if device.Err() != nil {
+		return rec, errUnknown
+	}
+	return rec, nil
 }
 
 // delivered notes that whoever asks gets the outcome now, before it does: it has no name, and

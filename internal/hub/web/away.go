@@ -28,19 +28,17 @@ func (a *Access) setAway(by Device, away bool) error {
 	})
 }
 
-func (s *Server) showAway(w http.ResponseWriter, _ *http.Request, d Device) {
-	reply(w, http.StatusOK, map[string]bool{"away": s.access.Away(d.first())})
+func (s *Server) showAway(w http.ResponseWriter, _ *http.Request, d Device) error {
+	return reply(w, map[string]bool{"away": s.access.Away(d.first())}, nil)
 }
 
-func (s *Server) away(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) away(w http.ResponseWriter, r *http.Request, d Device, g given) error {
 	var said struct{ Away *bool }
 	if err := g.into(&said); err != nil || said.Away == nil {
-		s.failed(w, badf(`expected {"away":true} or {"away":false}`))
-		return
+		return badf(`expected {"away":true} or {"away":false}`)
 	}
 	if err := s.access.setAway(d, *said.Away); err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
-	s.showAway(w, r, d)
+	return s.showAway(w, r, d)
 }

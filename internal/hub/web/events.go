@@ -25,18 +25,17 @@ const beatTime = 15 * time.Second
 
 // events streams changes: what waits now first, then everything that changes, or
 // what has changed since the event that the client saw last.
-func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) error {
 	sees, err := s.streamed(r, d)
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	begun, to := s.board.Revision(), ""
 	if d.Can == CanAsk {
 		to = d.Name
 	}
 	after := cmp.Or(r.Header.Get("Last-Event-ID"), r.Form.Get("after"))
-	s.follow(w, r, d, feed{
+	return s.follow(w, r, d, feed{
 		reader: s.reader(r, d, s.revisionIn(after)),
 		beat:   beatTime,
 		change: func(out *stream, c *hub.Record) {
@@ -77,10 +76,9 @@ type feed struct {
 }
 
 // follow streams changes until the client, the device or the hub is gone.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed) {
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed) error {
 	if err := s.enter(d); err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	defer s.leave(d)
 	ctx, cancel := context.WithCancel(r.Context())
@@ -97,11 +95,11 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		changes, more := f.reader.Next()
 		for _, c := range changes {
 			if f.change(&out, c); out.full() && out.flush() != nil {
-				return
+				return nil
 			}
 		}
 		if out.flush() != nil {
-			return
+			return nil
 		}
 		look, rested := more, (<-chan time.Time)(nil)
 		if rest := s.pace.rest(time.Now(), len(changes)); rest > 0 && len(changes) > 0 {
@@ -119,12 +117,13 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		case <-ctx.Done():
 		case <-s.board.Done():
 			out.closing()
-			return
+			return nil
 		}
 	}
 	if s.serving.Err() != nil {
 		out.closing()
 	}
+	return nil
 }
 
 // pace counts what all streams tell. To wake each of them for each change is most of the

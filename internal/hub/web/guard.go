@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -16,16 +17,19 @@ import (
 // that what comes before is done elsewhere.
 func (s *Server) guard(to route) http.HandlerFunc {
 	if to.large {
-		to.look = s.few(to)
+		to.look = s.few(to.look)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		switch a := s.admit(w, r, &to); {
-		case a == nil:
+		a, err := s.admit(w, r, &to)
+		switch {
+		case err != nil:
 		case to.change != nil:
-			to.change(w, r, a.Device, a.given)
+			err = to.change(w, r, a.Device, a.given)
 		default:
-			to.look(s.rightful(w, a.Device), r, a.Device)
+			w = s.rightful(w, a.Device)
+			err = to.look(w, r, a.Device)
 		}
+		s.failed(w, r, err)
 	}
 }
 
@@ -57,14 +61,13 @@ func (w rightful) Write(p []byte) (int, error) {
 func (w rightful) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // few lets a device have some large replies at a time.
-func (s *Server) few(to route) func(http.ResponseWriter, *http.Request, Device) {
-	return func(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) few(to looks) looks {
+	return func(w http.ResponseWriter, r *http.Request, d Device) error {
 		if !s.take(s.lists, d, maxListsOf) {
-			s.failed(w, statusf(http.StatusTooManyRequests, "too many lists at a time: expected at most %d of a device", maxListsOf))
-			return
+			return statusf(http.StatusTooManyRequests, "too many lists at a time: expected at most %d of a device", maxListsOf)
 		}
 		defer s.release(s.lists, d)
-		to.look(w, r, d)
+		return to(w, r, d)
 	}
 }
 
@@ -74,36 +77,32 @@ type admitted struct {
 	given
 }
 
-// admit reads a request of somebody who may make it, or refuses it and returns nil. Nobody
+// admit reads a request of somebody who may make it. Nobody
 // but an admin may where can is empty. A body is read when it is known whose it is.
-func (s *Server) admit(w http.ResponseWriter, r *http.Request, to *route) *admitted {
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, to *route) (*admitted, error) {
 	d, cookie, ok := s.who(r)
 	if !ok {
-		s.unknown(w, r)
-		return nil
+		return nil, errUnknown
 	}
 	if cookie && !reads(r) && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
-		fail(w, http.StatusForbidden, "this request does not say where it comes from")
-		return nil
+		return nil, errNoOrigin
 	}
 	if !d.may(to.can) {
-		fail(w, http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
-		return nil
+		return nil, statusf(http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
 	}
 	g, err := s.given(w, r, d, cookie, to)
 	if err == nil {
 		err = s.catchUp(r, d)
 	}
-	if _, ok := w.(person); ok && err == errPage {
-		s.loginPage(w, http.StatusForbidden, "", "This page has lost its login. Log in again.")
-		return nil
-	}
-	if err != nil {
-		s.failed(w, err)
-		return nil
-	}
-	return &admitted{d, g}
+	return &admitted{d, g}, err
 }
+
+// errUnknown is a request without a credential, or with a wrong one, and errNoOrigin one
+// that any page may have made.
+var (
+	errUnknown  = errors.New("unknown")
+	errNoOrigin = statusError{http.StatusForbidden, "this request does not say where it comes from"}
+)
 
 // given reads the parameters of a request, and the body of a change.
 func (s *Server) given(w http.ResponseWriter, r *http.Request, d Device, cookie bool, to *route) (g given, err error) {
@@ -148,39 +147,34 @@ func (s *Server) who(r *http.Request) (d Device, cookie, ok bool) {
 	return d, true, ok
 }
 
-// unknown answers a request without a credential, or with a wrong one.
-func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
-	if of, ok := w.(rightful); ok { // it is told that it has no right any more
-		w = of.ResponseWriter
-	}
-	if r.Header.Get("Authorization") != "" && s.throttled(r) {
-		tooMany(w)
-		return
+// unknown answers a request of somebody unknown, or says what is wrong with it.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request) error {
+	wrong := r.Header.Get("Authorization") != ""
+	if wrong && s.throttled(r) {
+		return tooMany(w)
 	}
 	if _, ok := w.(person); ok {
-		s.loginPage(w, http.StatusUnauthorized, "", "")
-		return
+		return loginPage(w, http.StatusUnauthorized, "", "")
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="acp-bridge-hub"`)
-	if r.Header.Get("Authorization") != "" {
-		fail(w, http.StatusUnauthorized, "this hub does not know the token; acp-bridge-hub device add NAME makes one")
-		return
+	if wrong {
+		return statusError{http.StatusUnauthorized, "this hub does not know the token; acp-bridge-hub device add NAME makes one"}
 	}
-	fail(w, http.StatusUnauthorized, "a token is needed, as Authorization: Bearer TOKEN; acp-bridge-hub device add NAME makes one")
+	return statusError{http.StatusUnauthorized, "a token is needed, as Authorization: Bearer TOKEN; acp-bridge-hub device add NAME makes one"}
 }
 
 // prove proves to whoever has a token that this hub knows it, before it is sent.
-func (s *Server) prove(w http.ResponseWriter, r *http.Request) {
+func (s *Server) prove(w http.ResponseWriter, r *http.Request) error {
 	proof, ok := hublink.Proof(r, s.access.hashes())
 	switch {
 	case ok:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, proof)
+		return nil
 	case s.throttled(r):
-		tooMany(w)
-	default:
-		fail(w, http.StatusNotFound, "expected a nonce and the key of a token that this hub knows")
+		return tooMany(w)
 	}
+	return statusError{http.StatusNotFound, "expected a nonce and the key of a token that this hub knows"}
 }
 
 // failure counts wrong tokens and codes of an address.
@@ -213,7 +207,7 @@ func (s *Server) throttled(r *http.Request) bool {
 	return f.count > maxFailures
 }
 
-func tooMany(w http.ResponseWriter) {
+func tooMany(w http.ResponseWriter) error {
 	w.Header().Set("Retry-After", "60")
-	fail(w, http.StatusTooManyRequests, "too many wrong tokens or codes; try again in a minute")
+	return statusError{http.StatusTooManyRequests, "too many wrong tokens or codes; try again in a minute"}
 }

@@ -81,11 +81,10 @@ func settledOf(r *hub.Record) settled {
 
 // history lists what was settled, the last settled first: a page for browsers,
 // JSON a page at a time, or everything as NDJSON.
-func (s *Server) history(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) history(w http.ResponseWriter, r *http.Request, d Device) error {
 	search, err := searchOf(r, d)
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	accept := r.Header.Get("Accept")
 	page := strings.Contains(accept, "text/html")
@@ -95,7 +94,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, d Device) {
 	}
 	switch {
 	case page:
-		s.showHistory(w, d, search)
+		return s.showHistory(w, d, search)
 	case whole:
 		s.export(w, search)
 	default:
@@ -106,9 +105,10 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, d Device) {
 		}
 		replyList(w, "history", records, next, func(rec *hub.Record) any { return settledOf(rec) })
 	}
+	return nil
 }
 
-func (s *Server) showHistory(w http.ResponseWriter, d Device, search hub.Search) {
+func (s *Server) showHistory(w http.ResponseWriter, d Device, search hub.Search) error {
 	records, more := s.board.Search(search)
 	older := ""
 	if more {
@@ -119,7 +119,7 @@ func (s *Server) showHistory(w http.ResponseWriter, d Device, search hub.Search)
 		lines = append(lines, s.turnLines(d, lines)...)
 		slices.SortStableFunc(lines, func(x, y line) int { return y.At.Compare(x.At) })
 	}
-	render(w, http.StatusOK, "history", map[string]any{"Query": search.Text, "Lines": lines, "Older": older})
+	return show(w, "history", map[string]any{"Query": search.Text, "Lines": lines, "Older": older})
 }
 
 // line is something that was settled, or the end of a turn, as the page's history has it: a
@@ -203,19 +203,17 @@ func (s *Server) export(w http.ResponseWriter, search hub.Search) {
 }
 
 // forget removes the words of one person's answers, see [hub.Board.ForgetBy].
-func (s *Server) forget(w http.ResponseWriter, r *http.Request, d Device, _ given) {
+func (s *Server) forget(w http.ResponseWriter, r *http.Request, d Device, _ given) error {
 	sees, err := seen(r, d)
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	by := r.Form.Get("by")
 	if by == "" {
-		fail(w, http.StatusBadRequest, "by: expected the name of who answered, as GET /history shows it")
-		return
+		return statusError{http.StatusBadRequest, "by: expected the name of who answered, as GET /history shows it"}
 	}
 	done, err := s.board.ForgetBy(r.Context(), by, sees, s.may(d))
-	s.replies(w, done, err)
+	return reply(w, done, err)
 }
 
 // searchOf reads what a request wants of the history.

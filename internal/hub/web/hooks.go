@@ -40,11 +40,10 @@ const terminal = "the terminal"
 
 // claudeHook takes what a hook of Claude Code says. What cannot be asked here gets an
 // empty reply: then all is as if there were no hook.
-func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g given) error {
 	e, err := hook.Parse(g.json)
 	if err != nil {
-		s.failed(w, badf("%w", err))
-		return
+		return badf("%w", err)
 	}
 	if !e.Asks() {
 		s.hooked.see(d, e)
@@ -52,24 +51,21 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 		if t, ok := turnOf(d, e, about.Decode(r.Header.Get(about.Header))); ok {
 			s.turns.add(t)
 		}
-		noDecision(w)
-		return
+		return noDecision(w)
 	}
 	asking, err := e.Asking()
 	if err != nil {
 		s.log.Info("a hook's question is asked in the terminal alone", "err", err)
-		noDecision(w)
-		return
+		return noDecision(w)
 	}
 	rec, err := s.askHook(r, d, g, e, asking)
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
-	s.holdHook(w, r, d, rec, asking, e)
+	return s.holdHook(w, r, d, rec, asking, e)
 }
 
-func noDecision(w http.ResponseWriter) { reply(w, http.StatusOK, struct{}{}) }
+func noDecision(w http.ResponseWriter) error { return reply(w, struct{}{}, nil) }
 
 // askHook puts what a hook asks on the board.
 func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hook.Asking) (*hub.Record, error) {
@@ -94,30 +90,28 @@ func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hoo
 // holdHook waits for a person, and for the end of everything else: the connection, the
 // hub, the time. A hook with a name comes back when its connection ends, or tells that it
 // was taken back; one of which nothing is heard is out of sight, see [hub.Hold].
-func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec *hub.Record, a hook.Asking, e hook.Event) {
+func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec *hub.Record, a hook.Asking, e hook.Event) error {
 	blocks, named := e.Blocks(), rec.Asker == e.Held
 	wait := holdTime
 	if blocks {
 		wait = cmp.Or(s.opts.Block, BlockTime)
 	}
-	rec, ok := s.wait(r.Context(), rec, wait, d.login())
-	for ok && blocks && rec.Open() && s.access.Away(rec.Group) && r.Context().Err() == nil && s.serving.Err() == nil {
-		rec, ok = s.wait(r.Context(), rec, lookTime, d.login())
-	}
-	if ok && !rec.Open() && !rec.End.Elsewhere && rec.End.By != "" {
-		s.answerHook(w, r, d, rec, a)
-		return
+	rec, err := s.wait(r.Context(), rec, wait, d.login())
+	for err == nil && blocks && rec.Open() && s.access.Away(rec.Group) && r.Context().Err() == nil && s.serving.Err() == nil {
+		rec, err = s.wait(r.Context(), rec, lookTime, d.login())
 	}
 	switch {
+	case err == nil && !rec.Open() && !rec.End.Elsewhere && rec.End.By != "":
+		s.answerHook(w, r, d, rec, a)
+		return nil
 	case rec.Open() && named && r.Context().Err() != nil:
-		return
+		return nil
 	case rec.Open() && named && !blocks && s.serving.Err() != nil:
-		s.failed(w, context.Canceled)
-		return
+		return context.Canceled
 	case rec.Open():
 		s.withdrawHook(r, rec, blocks)
 	}
-	noDecision(w)
+	return noDecision(w)
 }
 
 // withdrawHook takes back what nobody has answered here. It is the hub that says so:
@@ -158,8 +152,7 @@ func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, d Device, re
 		_, err = s.board.Refuse(ctx, ref, "Claude Code had taken it back")
 	default:
 		_, refused := s.board.Refuse(ctx, ref, err.Error())
-		err = errors.Join(err, refused)
-		noDecision(w)
+		err = errors.Join(err, refused, noDecision(w))
 	}
 	if err != nil {
 		s.log.Warn("an answer may not have reached Claude Code", "err", err)

@@ -13,44 +13,46 @@ import (
 
 // showLogin shows the form that logs a browser in. Reading it uses no code up:
 // whatever previews links may do so.
-func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
-	s.loginPage(w, http.StatusOK, r.URL.Query().Get("code"), "")
+func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) error {
+	return loginPage(w, http.StatusOK, r.URL.Query().Get("code"), "")
 }
 
-func (s *Server) loginPage(w http.ResponseWriter, status int, code, problem string) {
-	render(w, status, "login", map[string]string{"Code": code, "Problem": problem})
+func loginPage(w http.ResponseWriter, status int, code, problem string) error {
+	return render(w, status, "login", map[string]string{"Code": code, "Problem": problem})
 }
 
 // login makes a session of a code or a token.
-func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
-		fail(w, http.StatusForbidden, "this request does not say where it comes from")
-		return
+		return errNoOrigin
 	}
 	form, err := s.loginForm(w, r)
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	in, ok, err := s.access.login(form.Get("code"), form.Get("token"))
 	switch {
 	case err != nil:
-		s.failed(w, err)
+		return err
 	case !ok && s.throttled(r):
-		tooMany(w)
+		return tooMany(w)
 	case !ok:
-		s.loginPage(w, http.StatusUnauthorized, "", "That code or token does not work. A login link works once, for 15 minutes.")
-	default:
-		http.SetCookie(w, &http.Cookie{
-			Name: s.access.cookie(), Value: in.cookie, Path: "/", MaxAge: int(sessionTime.Seconds()),
-			HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.opts.Secure,
-		})
-		if !in.may([]Can{CanAnswer}) {
-			http.Redirect(w, r, "/", http.StatusSeeOther)
-			return
-		}
-		render(w, http.StatusOK, "page", s.waiting(in.Device, view{secret: in.secret}))
+		return loginPage(w, http.StatusUnauthorized, "", "That code or token does not work. A login link works once, for 15 minutes.")
 	}
+	http.SetCookie(w, &http.Cookie{
+		Name: s.access.cookie(), Value: in.cookie, Path: "/", MaxAge: int(sessionTime.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.opts.Secure,
+	})
+	if !in.may([]Can{CanAnswer}) {
+		return home(w, r)
+	}
+	return show(w, "page", s.waiting(in.Device, view{secret: in.secret}))
+}
+
+// home sends a browser to the page.
+func home(w http.ResponseWriter, r *http.Request) error {
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+	return nil
 }
 
 // pageHeader and pageField say what a page knows beside the cookie, in a request of
@@ -66,8 +68,8 @@ func ofPage(r *http.Request, d Device, g given) bool {
 
 // showAgain shows the page to a browser without scripts, which keeps what it knows in
 // its forms.
-func (s *Server) showAgain(w http.ResponseWriter, _ *http.Request, d Device, g given) {
-	render(w, http.StatusOK, "page", s.waiting(d, viewOf(g.form)))
+func (s *Server) showAgain(w http.ResponseWriter, _ *http.Request, d Device, g given) error {
+	return show(w, "page", s.waiting(d, viewOf(g.form)))
 }
 
 // maxLogin is more than the form of a login has: it is read before anybody is known.
@@ -87,43 +89,38 @@ func (s *Server) loginForm(w http.ResponseWriter, r *http.Request) (url.Values, 
 	return readForm(data, "code token")
 }
 
-func (s *Server) logout(w http.ResponseWriter, r *http.Request, _ Device, _ given) {
+func (s *Server) logout(w http.ResponseWriter, r *http.Request, _ Device, _ given) error {
 	if c, err := r.Cookie(s.access.cookie()); err == nil {
 		if err := s.access.logout(c.Value); err != nil {
-			s.failed(w, err)
-			return
+			return err
 		}
 	}
 	http.SetCookie(w, &http.Cookie{Name: s.access.cookie(), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.opts.Secure})
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	return home(w, r)
 }
 
-func (s *Server) listDevices(w http.ResponseWriter, _ *http.Request, _ Device) {
-	reply(w, http.StatusOK, map[string]any{"devices": s.access.List()})
+func (s *Server) listDevices(w http.ResponseWriter, _ *http.Request, _ Device) error {
+	return reply(w, map[string]any{"devices": s.access.List()}, nil)
 }
 
-func (s *Server) addDevice(w http.ResponseWriter, _ *http.Request, by Device, g given) {
+func (s *Server) addDevice(w http.ResponseWriter, _ *http.Request, by Device, g given) error {
 	var d struct {
 		Name   string
 		Can    Can
 		Groups []string
 	}
-	var token string
-	err := g.into(&d)
-	if err == nil {
-		token, err = s.access.add(&by, d.Name, d.Can, d.Groups)
+	if err := g.into(&d); err != nil {
+		return err
 	}
-	s.replies(w, map[string]string{"token": token}, err)
+	token, err := s.access.add(&by, d.Name, d.Can, d.Groups)
+	return reply(w, map[string]string{"token": token}, err)
 }
 
-func (s *Server) removeDevice(w http.ResponseWriter, r *http.Request, by Device, _ given) {
-	err := s.access.remove(&by, r.PathValue("name"))
-	if err == nil {
-		err = s.Abandon(context.WithoutCancel(r.Context()))
+func (s *Server) removeDevice(_ http.ResponseWriter, r *http.Request, by Device, _ given) error {
+	if err := s.access.remove(&by, r.PathValue("name")); err != nil {
+		return err
 	}
-	if err != nil {
-		s.failed(w, err)
-	}
+	return s.Abandon(context.WithoutCancel(r.Context()))
 }
 
 // Abandon ends what devices have asked that were removed, also while no hub ran: the next
@@ -144,12 +141,11 @@ func (s *Server) Abandon(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) addCode(w http.ResponseWriter, _ *http.Request, by Device, g given) {
+func (s *Server) addCode(w http.ResponseWriter, _ *http.Request, by Device, g given) error {
 	var d struct{ Name string }
-	var code string
-	err := g.into(&d)
-	if err == nil {
-		code, err = s.access.code(&by, d.Name)
+	if err := g.into(&d); err != nil {
+		return err
 	}
-	s.replies(w, map[string]string{"code": code}, err)
+	code, err := s.access.code(&by, d.Name)
+	return reply(w, map[string]string{"code": code}, err)
 }

@@ -19,13 +19,13 @@ var errClosing = errors.New("the hub is closing")
 
 // ready says whether this hub can be used now: whoever spreads requests over
 // several leaves one out that cannot.
-func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
 	if err := s.isReady(); err != nil {
-		fail(w, http.StatusServiceUnavailable, "%s", err)
-		return
+		return statusError{http.StatusServiceUnavailable, err.Error()}
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	fmt.Fprintln(w, "ready")
+	return nil
 }
 
 // isReady says why the hub cannot be used now, or nil.
@@ -40,7 +40,7 @@ func (s *Server) isReady() error {
 
 // metrics writes what is counted in the text format of Prometheus. There is no
 // word of a question in it.
-func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ Device) {
+func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ Device) error {
 	var b bytes.Buffer
 	stats := s.board.Stats()
 	open, _ := s.board.Waiting(math.MaxInt)
@@ -88,6 +88,7 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ Device) {
 	fmt.Fprintf(&b, "acp_bridge_hub_store_errors_total %d\n", stats.Failed)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_ = send(w, b.Bytes())
+	return nil
 }
 
 func metric(b *bytes.Buffer, name, kind, help string) {

@@ -29,15 +29,20 @@ const maxLines, maxCards = 300, 50
 
 // render writes a page, a part at a time: all of it may be more than there is room
 // for, for each of many slow readers.
-func render(w http.ResponseWriter, status int, name string, data any) {
+func render(w http.ResponseWriter, status int, name string, data any) error {
 	p := &part{stream: stream{w: w}, status: status}
 	err := templates().ExecuteTemplate(p, name, data)
 	switch {
 	case err != nil && !p.begun:
-		reply(w, http.StatusInternalServerError, map[string]string{"error": "the page cannot be shown"})
+		write(w, http.StatusInternalServerError, map[string]string{"error": "the page cannot be shown"})
 	case err != nil, p.send() != nil:
 		panic(http.ErrAbortHandler) // who reads it sees that it has no end
 	}
+	return nil
+}
+
+func show(w http.ResponseWriter, name string, data any) error {
+	return render(w, http.StatusOK, name, data)
 }
 
 // part is a page on its way.
@@ -77,17 +82,15 @@ func drawn(list []*hub.Record, draw func(*hub.Record) card) iter.Seq[card] {
 
 // answerForm takes the page's form. Options are named by their place, which the
 // revision pins down.
-func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g given) error {
 	form := g.form
 	revision, err := strconv.ParseUint(form.Get("revision"), 10, 64)
 	ref := hub.Ref{Group: form.Get("group"), Conversation: decodeID(form.Get("conversation")), ID: decodeID(form.Get("question")), Revision: revision, Fingerprint: form.Get("asked"), May: s.may(d)}
 	if err != nil || revision == 0 || ref.ID == "" || ref.Fingerprint == "" {
-		fail(w, http.StatusBadRequest, "the form does not say which question it answers")
-		return
+		return statusError{http.StatusBadRequest, "the form does not say which question it answers"}
 	}
 	if do := form.Get("do"); do != "" && do != "answer" && do != "cancel" && do != "decline" {
-		fail(w, http.StatusBadRequest, "do: expected answer, decline or cancel")
-		return
+		return statusError{http.StatusBadRequest, "do: expected answer, decline or cancel"}
 	}
 	_, err = s.find(d, ref)
 	if errors.Is(err, hub.ErrNotFound) { // another hub may have shown it
@@ -109,21 +112,18 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 	}
 	asJSON := strings.Contains(r.Header.Get("Accept"), "application/json")
 	switch {
-	case err == nil && asJSON:
-		reply(w, http.StatusOK, map[string]string{})
+	case asJSON:
+		return reply(w, map[string]string{}, err)
 	case err == nil && form.Get(pageField) != "":
 		data := s.waiting(d, view{secret: form.Get(pageField)})
 		if data["Said"] = "Your answer was accepted."; form.Get("do") == "cancel" {
 			data["Said"] = "The question was dismissed."
 		}
-		render(w, http.StatusOK, "page", data)
+		return show(w, "page", data)
 	case err == nil:
-		http.Redirect(w, r, "/", http.StatusSeeOther)
-	case asJSON:
-		s.failed(w, err)
-	default:
-		s.formProblem(w, d, ref, form, err)
+		return home(w, r)
 	}
+	return s.formProblem(w, d, ref, form, err)
 }
 
 // permitted refuses permission for what was not shown to its end, and words beside
@@ -172,7 +172,7 @@ func seenEnd(r *hub.Record, form url.Values) error {
 }
 
 // formProblem shows what was wrong, and the form with all that was filled in.
-func (s *Server) formProblem(w http.ResponseWriter, d Device, ref hub.Ref, form url.Values, err error) {
+func (s *Server) formProblem(w http.ResponseWriter, d Device, ref hub.Ref, form url.Values, err error) error {
 	code, text := s.problem(err)
 	data := map[string]any{"Problem": text, "Card": nil}
 	if rec, err := s.find(d, ref); err == nil && rec.Open() {
@@ -183,7 +183,7 @@ func (s *Server) formProblem(w http.ResponseWriter, d Device, ref hub.Ref, form 
 		}
 		data["Card"] = &c
 	}
-	render(w, code, "problem", data)
+	return render(w, code, "problem", data)
 }
 
 func (c *card) fill(form url.Values) {

@@ -54,39 +54,32 @@ func (s *Server) lan() string {
 	return "off"
 }
 
-func (s *Server) showLAN(w http.ResponseWriter, _ *http.Request, _ Device) {
-	reply(w, http.StatusOK, LANState{s.lan() == "on", s.addresses()})
+func (s *Server) showLAN(w http.ResponseWriter, _ *http.Request, _ Device) error {
+	return reply(w, LANState{s.lan() == "on", s.addresses()}, nil)
 }
 
 // switchLAN lets them in, or keeps them out.
-func (s *Server) switchLAN(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) switchLAN(w http.ResponseWriter, r *http.Request, d Device, g given) error {
 	var said struct{ On *bool }
-	err := g.into(&said)
-	switch {
-	case err != nil || said.On == nil:
-		err = badf(`expected {"on":true} or {"on":false}`)
-	case s.opts.LAN == nil:
-		err = statusf(http.StatusConflict, "this hub was started with an address by which others reach it: --listen says which")
-	default:
-		if err = s.opts.LAN.Switch(*said.On); err != nil {
-			err = statusf(http.StatusConflict, "%s", clean.Line(err.Error()))
-		}
+	if err := g.into(&said); err != nil || said.On == nil {
+		return badf(`expected {"on":true} or {"on":false}`)
 	}
-	if err != nil {
-		s.failed(w, err)
-		return
+	if s.opts.LAN == nil {
+		return statusError{http.StatusConflict, "this hub was started with an address by which others reach it: --listen says which"}
 	}
-	s.showLAN(w, r, d)
+	if err := s.opts.LAN.Switch(*said.On); err != nil {
+		return statusError{http.StatusConflict, clean.Line(err.Error())}
+	}
+	return s.showLAN(w, r, d)
 }
 
 // addPhone makes a link for a phone. The phone is a device of its own once it has
 // logged in: it can answer, its receipts have its name, and it can be removed alone.
-func (s *Server) addPhone(w http.ResponseWriter, r *http.Request, by Device, _ given) {
+func (s *Server) addPhone(w http.ResponseWriter, r *http.Request, by Device, _ given) error {
 	l := PhoneLink{LAN: s.lan()}
 	addresses := s.addresses()
 	if len(addresses) == 0 {
-		reply(w, http.StatusOK, l)
-		return
+		return reply(w, l, nil)
 	}
 	// By which somebody has come already is the likeliest of all.
 	if here := "://" + r.Host; slices.ContainsFunc(addresses, func(a string) bool { return strings.HasSuffix(a, here) }) {
@@ -96,13 +89,12 @@ func (s *Server) addPhone(w http.ResponseWriter, r *http.Request, by Device, _ g
 	}
 	code, err := s.access.newCode(&by, loginCode{Maker: by.Name, Groups: by.Groups})
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	l.Link, l.Others = addresses[0]+"/login?code="+code, addresses[1:]
 	l.Plain, l.Fingerprint = strings.HasPrefix(addresses[0], "http:"), s.opts.Fingerprint
 	l.Path, l.Size, err = drawQR(l.Link)
-	s.replies(w, l, err)
+	return reply(w, l, err)
 }
 
 func rank(later bool) int {

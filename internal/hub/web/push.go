@@ -52,9 +52,9 @@ const (
 )
 
 // showPushKey tells a browser whose pushes it will get.
-func (s *Server) showPushKey(w http.ResponseWriter, _ *http.Request, _ Device) {
+func (s *Server) showPushKey(w http.ResponseWriter, _ *http.Request, _ Device) error {
 	key, err := s.access.pushKey()
-	s.replies(w, map[string]string{"key": key.Public}, err)
+	return reply(w, map[string]string{"key": key.Public}, err)
 }
 
 // browserPush is a subscription as browsers write it.
@@ -65,39 +65,34 @@ type browserPush struct {
 }
 
 // addPush takes a subscription as browsers write it.
-func (s *Server) addPush(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) addPush(_ http.ResponseWriter, r *http.Request, d Device, g given) error {
 	var given browserPush
 	if err := g.into(&given); err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	p := subscription{Device: d.Name, Endpoint: given.Endpoint, Key: given.Keys.P256dh, Auth: given.Keys.Auth, Kinds: given.Kinds, Added: time.Now().UTC().Truncate(time.Second)}
 	if c, err := r.Cookie(s.access.cookie()); err == nil && r.Header.Get("Authorization") == "" {
 		hash := sha256.Sum256([]byte(c.Value))
 		p.Session = hash[:]
 	}
-	err := p.check()
-	if err == nil && s.opts.PushClient == nil {
-		err = publicEndpoint(p.Endpoint)
+	if err := p.check(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = s.access.addPush(&d, p)
+	if s.opts.PushClient == nil {
+		if err := publicEndpoint(p.Endpoint); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		s.failed(w, err)
-	}
+	return s.access.addPush(&d, p)
 }
 
 // removePush ends a subscription. One that is not there is no error.
-func (s *Server) removePush(w http.ResponseWriter, _ *http.Request, d Device, g given) {
+func (s *Server) removePush(_ http.ResponseWriter, _ *http.Request, d Device, g given) error {
 	var given browserPush
-	err := g.into(&given)
-	if err == nil {
-		err = s.access.dropPush(&d, func(p subscription) bool { return p.Endpoint == given.Endpoint && p.Device == d.Name })
+	if err := g.into(&given); err != nil {
+		return err
 	}
-	if err != nil {
-		s.failed(w, err)
-	}
+	return s.access.dropPush(&d, func(p subscription) bool { return p.Endpoint == given.Endpoint && p.Device == d.Name })
 }
 
 // check reads what a browser said. Nobody else's words get into an error.

@@ -269,22 +269,19 @@ func (s *Server) ofPush(d Device, g given) bool {
 }
 
 // act answers with a button of a push.
-func (s *Server) act(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) act(_ http.ResponseWriter, r *http.Request, d Device, g given) error {
 	var a act
-	err := g.into(&a)
-	if err == nil && !s.ofPush(d, g) { // with a token of a device, too: it answers in other ways
-		err = errPage
+	if err := g.into(&a); err != nil {
+		return err
 	}
-	if err == nil {
-		ref := hub.Ref{Group: groupNamed(a.Group), Conversation: decodeID(a.Conversation), ID: decodeID(a.Question), Revision: a.Revision, Fingerprint: a.Asked}
-		err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) {
-			if _, _, picks := shortly(rec); !slices.Contains(picks, a.Pick) {
-				return nil, badf("this is not decided without its card")
-			}
-			return []convert.Answer{{Selected: []string{rec.Call.Questions[0].Options[a.Pick].Label}}}, nil
-		})
+	if !s.ofPush(d, g) { // with a token of a device, too: it answers in other ways
+		return errPage
 	}
-	if err != nil {
-		s.failed(w, err)
-	}
+	ref := hub.Ref{Group: groupNamed(a.Group), Conversation: decodeID(a.Conversation), ID: decodeID(a.Question), Revision: a.Revision, Fingerprint: a.Asked}
+	return s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) {
+		if _, _, picks := shortly(rec); !slices.Contains(picks, a.Pick) {
+			return nil, badf("this is not decided without its card")
+		}
+		return []convert.Answer{{Selected: []string{rec.Call.Questions[0].Options[a.Pick].Label}}}, nil
+	})
 }

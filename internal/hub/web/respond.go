@@ -17,26 +17,21 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
-func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) respond(_ http.ResponseWriter, r *http.Request, d Device, g given) error {
 	ref, err := s.refOf(r, d)
 	if err != nil {
-		s.failed(w, err)
-		return
+		return err
 	}
 	var given struct{ Answers json.RawMessage }
 	if g.into(&given) != nil {
-		fail(w, http.StatusBadRequest, `expected {"answers":{"<question text>":"<answer>"}}`)
-		return
+		return statusError{http.StatusBadRequest, `expected {"answers":{"<question text>":"<answer>"}}`}
 	}
 	var byText map[string]json.RawMessage
 	listed := json.Unmarshal(given.Answers, &byText) != nil // it names no question
 	ref.Means = func(o *hub.Record) bool {
 		return listed || slices.ContainsFunc(o.Call.Questions, func(q convert.Question) bool { return byText[q.Text] != nil })
 	}
-	err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) { return readAnswers(rec.Call, given.Answers) })
-	if err != nil {
-		s.failed(w, err)
-	}
+	return s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) { return readAnswers(rec.Call, given.Answers) })
 }
 
 // answer settles a question with what read makes of it. Answers that the asker could
@@ -85,19 +80,16 @@ func fits(rec *hub.Record, answers []convert.Answer) error {
 	return nil
 }
 
-func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device, _ given) {
+func (s *Server) cancel(_ http.ResponseWriter, r *http.Request, d Device, _ given) error {
 	ref, err := s.refOf(r, d)
-	if err != nil {
-		s.failed(w, err)
-		return
+	if err == nil {
+		ref.Means = func(o *hub.Record) bool { return o.End.Status() != convert.Answered } // it may come once more, or late
+		_, err = s.board.Cancel(r.Context(), ref, d.Name)
 	}
-	ref.Means = func(o *hub.Record) bool { return o.End.Status() != convert.Answered } // it may come once more, or late
-	if _, err := s.board.Cancel(r.Context(), ref, d.Name); err != nil {
-		s.failed(w, err)
-	}
+	return err
 }
 
-func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) takeBack(_ http.ResponseWriter, r *http.Request, d Device, g given) error {
 	var given hublink.Settling
 	err := g.into(&given)
 	o, bad := given.Result()
@@ -105,9 +97,7 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g gi
 	if err == nil {
 		_, err = s.board.TakeBack(r.Context(), ref, o, elsewhere(given.By, d))
 	}
-	if err != nil {
-		s.failed(w, err)
-	}
+	return err
 }
 
 // ownOf names the question of which its asker says something. Bad is what is wrong with that.
@@ -127,7 +117,7 @@ func (s *Server) ownOf(r *http.Request, d Device, asker string, bad error) (ref 
 	return ref, nil
 }
 
-func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) received(_ http.ResponseWriter, r *http.Request, d Device, g given) error {
 	var given hublink.Received
 	bad := g.into(&given)
 	ref, err := s.ownOf(r, d, given.Asker, bad)
@@ -146,9 +136,7 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g gi
 	default:
 		_, err = s.board.Delivered(r.Context(), ref)
 	}
-	if err != nil {
-		s.failed(w, err)
-	}
+	return err
 }
 
 // may returns what says, right before something is written, that a device still may,

@@ -20,13 +20,17 @@ import (
 // nothing, and change.
 type route struct {
 	can    []Can
-	look   func(http.ResponseWriter, *http.Request, Device)
-	change func(http.ResponseWriter, *http.Request, Device, given)
+	look   looks
+	change func(http.ResponseWriter, *http.Request, Device, given) error
 	takes  takes
 	large  bool // the reply may be
 	// proof is what a change shows beside a cookie; nil is that it comes from the page.
 	proof func(Device, given) bool
 }
+
+// looks writes its reply, or returns what went wrong before that. So does a change: one
+// place tells of it, see [Server.failed].
+type looks func(http.ResponseWriter, *http.Request, Device) error
 
 // takes are the names that a change knows. Anything else is refused: what is passed
 // over may be the name of the question that was meant.

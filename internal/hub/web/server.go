@@ -120,7 +120,8 @@ type Server struct {
 	hosts  map[string]bool
 	log    *slog.Logger
 	mux    *mux
-	body   time.Duration // how long a body may take
+	lost   http.HandlerFunc // for what no route is for
+	body   time.Duration    // how long a body may take
 	// serving ends with Close.
 	serving context.Context
 	close   context.CancelFunc
@@ -169,14 +170,15 @@ func (s *Server) routes() {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintln(w, "ok")
 	})
-	s.mux.HandleFunc("GET /readyz", s.ready)
+	for pattern, to := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /readyz": s.ready, "GET " + hublink.ProofPath: s.prove, "GET /login": s.showLogin, "POST /login": s.login,
+	} {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.failed(w, r, to(w, r)) })
+	}
 	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(OpenAPI)
 	})
-	s.mux.HandleFunc("GET "+hublink.ProofPath, s.prove)
-	s.mux.HandleFunc("GET /login", s.showLogin)
-	s.mux.HandleFunc("POST /login", s.login)
 	for name, draw := range icons {
 		s.mux.HandleFunc("GET /"+name, showIcon(draw))
 	}
@@ -187,11 +189,12 @@ func (s *Server) routes() {
 	for pattern, r := range s.table() {
 		s.mux.HandleFunc(pattern, s.guard(r))
 	}
-	s.mux.HandleFunc("/", s.guard(route{can: []Can{CanAnswer, CanAsk}, look: s.noSuchPage}))
+	s.lost = s.guard(route{can: []Can{CanAnswer, CanAsk}, look: s.noSuchPage})
+	s.mux.HandleFunc("/", s.lost)
 }
 
 // noSuchPage answers what no route is for.
-func (s *Server) noSuchPage(w http.ResponseWriter, r *http.Request, _ Device) {
+func (s *Server) noSuchPage(w http.ResponseWriter, r *http.Request, _ Device) error {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 		other := *r
@@ -200,12 +203,11 @@ func (s *Server) noSuchPage(w http.ResponseWriter, r *http.Request, _ Device) {
 			allowed = append(allowed, method)
 		}
 	}
-	if len(allowed) == 0 {
-		fail(w, http.StatusNotFound, "there is nothing at this address")
-		return
+	if len(allowed) == 0 || r.URL.EscapedPath() != path.Clean(r.URL.EscapedPath()) {
+		return statusError{http.StatusNotFound, "there is nothing at this address"}
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	fail(w, http.StatusMethodNotAllowed, "this address takes %s, not %s", strings.Join(allowed, " or "), clean.Truncate(clean.Line(r.Method), 40))
+	return statusf(http.StatusMethodNotAllowed, "this address takes %s, not %s", strings.Join(allowed, " or "), clean.Truncate(clean.Line(r.Method), 40))
 }
 
 // headers are those of every reply. Their values are shared, and never changed. Without
@@ -228,29 +230,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w = person{w}
 	}
 	s.bound(w, r)
-	if s.meant(w, r) {
+	switch {
+	case !s.knownHost(r):
+		s.failed(w, r, statusf(http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100)))
+	case !reads(r) && !sameOrigin(r):
+		s.failed(w, r, statusError{http.StatusForbidden, "this request comes from another site"})
+	case r.URL.EscapedPath() != path.Clean(r.URL.EscapedPath()): // an id is matched as it is written
+		s.lost(w, r)
+	default:
 		s.mux.ServeHTTP(w, r)
 	}
-}
-
-// meant reports whether a request is for this hub and its pages, and answers one that is
-// not.
-func (s *Server) meant(w http.ResponseWriter, r *http.Request) bool {
-	if !s.knownHost(r) {
-		fail(w, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
-		return false
-	}
-	if !reads(r) && !sameOrigin(r) {
-		fail(w, http.StatusForbidden, "this request comes from another site")
-		return false
-	}
-	if p := r.URL.EscapedPath(); p != path.Clean(p) { // an id is matched as it is written
-		s.guard(route{can: []Can{CanAnswer, CanAsk}, look: func(w http.ResponseWriter, _ *http.Request, _ Device) {
-			fail(w, http.StatusNotFound, "there is nothing at this address")
-		}})(w, r)
-		return false
-	}
-	return true
 }
 
 // knownHost reports whether the client meant this hub: a page whose name was
@@ -312,37 +301,45 @@ var wrongTitles = map[int]string{
 	http.StatusTooManyRequests: "Too much at once", http.StatusServiceUnavailable: "Not now",
 }
 
-// fail writes an error as one clear sentence: as a page, or as JSON. The page has no
-// style if the hub was called by a name that it does not know: that would be fetched by
-// the same name.
-func fail(w http.ResponseWriter, code int, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if _, ok := w.(person); ok {
-		render(w, code, "wrong", map[string]any{"Title": cmp.Or(wrongTitles[code], "That did not work"), "Text": upper(text), "Here": code != http.StatusMisdirectedRequest})
+// failed writes what went wrong, if anything did, as one clear sentence: as a page, or as
+// JSON. The page has no style if the hub was called by a name that it does not know: that
+// would be fetched by the same name.
+func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if err == errUnknown {
+		if of, ok := w.(rightful); ok { // it is told that it has no right any more
+			w = of.ResponseWriter
+		}
+		err = s.unknown(w, r)
+	}
+	if err == nil {
 		return
 	}
-	reply(w, code, map[string]string{"error": text})
+	_, page := w.(person)
+	var refused refusedError
+	switch code, text := s.problem(err); {
+	case errors.As(err, &refused):
+		write(w, code, map[string]any{"error": text, "result": asJSON(refused.result), "isError": refused.result.IsError})
+	case page && err == errPage:
+		_ = loginPage(w, code, "", "This page has lost its login. Log in again.")
+	case page:
+		_ = render(w, code, "wrong", map[string]any{"Title": cmp.Or(wrongTitles[code], "That did not work"), "Text": upper(text), "Here": code != http.StatusMisdirectedRequest})
+	default:
+		write(w, code, map[string]string{"error": text})
+	}
 }
 
-func reply(w http.ResponseWriter, code int, v any) {
+func write(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = send(w, append(clean.JSON(v), '\n'))
 }
 
-// replies writes what was asked for, or what went wrong.
-func (s *Server) replies(w http.ResponseWriter, v any, err error) {
-	if err != nil {
-		s.failed(w, err)
-		return
+// reply writes what was asked for, unless something went wrong.
+func reply(w http.ResponseWriter, v any, err error) error {
+	if err == nil {
+		write(w, http.StatusOK, v)
 	}
-	reply(w, http.StatusOK, v)
-}
-
-// failed writes what went wrong at the board.
-func (s *Server) failed(w http.ResponseWriter, err error) {
-	code, text := s.problem(err)
-	fail(w, code, "%s", text)
+	return err
 }
 
 func (s *Server) problem(err error) (code int, text string) {

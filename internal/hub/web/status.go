@@ -43,7 +43,7 @@ type Status struct {
 // engineTime bounds what the engine may take to tell of itself.
 const engineTime = 5 * time.Second
 
-func (s *Server) status(w http.ResponseWriter, r *http.Request, _ Device) {
+func (s *Server) status(w http.ResponseWriter, r *http.Request, _ Device) error {
 	ctx, cancel := context.WithTimeout(r.Context(), engineTime)
 	defer cancel()
 	stats := s.board.Stats()
@@ -88,5 +88,5 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request, _ Device) {
 	s.mu.Lock()
 	out.Streams = s.streams
 	s.mu.Unlock()
-	reply(w, http.StatusOK, out)
+	return reply(w, out, nil)
 }

@@ -63,9 +63,9 @@ func newTurn(d Device, group, conversation string, told hublink.Turn) turn {
 func words(text string) string { return clean.Truncate(about.Redact(clean.Block(text)), maxWords) }
 
 // turned takes the end of a turn from a bridge, or that an agent waits in its terminal.
-func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) turned(_ http.ResponseWriter, r *http.Request, d Device, g given) error {
 	if gjson.GetBytes(g.json, "event").Str == "prompted" {
-		return // links of before tell of prompts, too
+		return nil // links of before tell of prompts, too
 	}
 	var told hublink.Turn
 	err := g.into(&told)
@@ -86,9 +86,7 @@ func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g give
 		told.Agent = cmp.Or(told.Agent, "The agent")
 		s.turns.add(newTurn(d, group, id, told))
 	}
-	if err != nil {
-		s.failed(w, err)
-	}
+	return err
 }
 
 // tellsOf refuses a device that tells of a conversation in which others ask and it does

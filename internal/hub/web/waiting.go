@@ -275,37 +275,34 @@ func share(open []*hub.Record, most int) (list, rest []*hub.Record) {
 }
 
 // shows writes the page, or its cards for a page that is there.
-func (s *Server) shows(name string) func(http.ResponseWriter, *http.Request, Device) {
-	return func(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) shows(name string) looks {
+	return func(w http.ResponseWriter, r *http.Request, d Device) error {
 		v := viewOf(r.Form)
 		v.secret, v.fragment = "", name == "cards" // the secret is in no address
-		render(w, http.StatusOK, name, s.waiting(d, v))
+		return show(w, name, s.waiting(d, v))
 	}
 }
 
 // dismissGone dismisses those whose agent is gone and that the person saw: just these,
 // and none if one of them is another by now.
-func (s *Server) dismissGone(w http.ResponseWriter, r *http.Request, d Device, g given) {
+func (s *Server) dismissGone(w http.ResponseWriter, r *http.Request, d Device, g given) error {
 	these := strings.Fields(g.form.Get("these"))
 	open, _ := s.board.Waiting(math.MaxInt)
 	gone := only(open, func(r *hub.Record) bool { return r.Gone && d.sees(r) && slices.Contains(these, shownAs(r)) })
 	if len(gone) != len(these) || len(gone) == 0 {
-		s.failed(w, statusf(http.StatusConflict, "nothing was dismissed: only %d of the %d you saw are unchanged", len(gone), len(these)))
-		return
+		return statusf(http.StatusConflict, "nothing was dismissed: only %d of the %d you saw are unchanged", len(gone), len(these))
 	}
 	for _, rec := range gone {
 		ref := rec.Ref()
 		ref.Revision, ref.Fingerprint, ref.May = rec.Revision, rec.Fingerprint(), s.may(d)
 		if _, err := s.board.Cancel(r.Context(), ref, d.Name); err != nil {
-			s.failed(w, err)
-			return
+			return err
 		}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		reply(w, http.StatusOK, map[string]int{"dismissed": len(gone)})
-		return
+		return reply(w, map[string]int{"dismissed": len(gone)}, nil)
 	}
 	data := s.waiting(d, view{secret: g.form.Get(pageField)})
 	data["Said"] = fmt.Sprintf("%d dismissed.", len(gone))
-	render(w, http.StatusOK, "page", data)
+	return show(w, "page", data)
 }

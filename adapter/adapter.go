@@ -16,6 +16,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -168,10 +169,7 @@ func New(client Client, opts *Options) *Adapter {
 	} else {
 		a.declared, _ = client.(declarer)
 	}
-	a.log = a.opts.Logger
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
-	}
+	a.log = cmp.Or(a.opts.Logger, slog.New(slog.DiscardHandler))
 	if a.desk = a.opts.Desk; a.desk == nil {
 		a.desk = new(desk.Desk)
 	}

@@ -255,10 +255,7 @@ func (a *Adapter) askOne(e *entry, call convert.Call, q int) (convert.Answer, co
 		o := a.askConversation(e, q, asking)
 		return asking.Answer(), o
 	}
-	if why == nil {
-		why = errNoRung
-	}
-	return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "The user could not be asked: " + Words(why)}
+	return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "The user could not be asked: " + Words(cmp.Or(why, errNoRung))}
 }
 
 // secretReason is why a secret is not asked for: an option, a tool call or a

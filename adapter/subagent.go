@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -31,11 +32,7 @@ func (s SubAgents) Ask(ctx context.Context, c convert.Call) (convert.Outcome, er
 	case s.User != nil:
 		return s.ask(ctx, c, s.User, convert.UserFailed)
 	}
-	name := c.Name
-	if name == "" {
-		name = ToolName
-	}
-	return failed(name + " is not available to sub-agents")
+	return failed(cmp.Or(c.Name, ToolName) + " is not available to sub-agents")
 }
 
 // ask says of a failure who failed.

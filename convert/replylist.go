@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -20,9 +21,7 @@ type fit struct {
 // add adds what another piece names.
 func (f *fit) add(more fit) {
 	f.fits = true
-	if f.unclear == "" {
-		f.unclear = more.unclear
-	}
+	f.unclear = cmp.Or(f.unclear, more.unclear)
 	f.options = append(f.options, more.options...)
 }
 

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -45,9 +46,7 @@ func (t Tool) Ended(r Result, cwd string) Update {
 	if show := lookOf(t.Name).result; show != nil {
 		u = show(c)
 	}
-	if u.Status == "" {
-		u.Status = acp.ToolCallStatusCompleted
-	}
+	u.Status = cmp.Or(u.Status, acp.ToolCallStatusCompleted)
 	return u
 }
 

@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -83,16 +84,9 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 	if opts != nil {
 		f.opts = *opts
 	}
-	f.log = f.opts.Logger
-	if f.log == nil {
-		f.log = slog.New(slog.DiscardHandler)
-	}
-	if f.opts.CancelGrace == 0 {
-		f.opts.CancelGrace = defaultCancelGrace
-	}
-	if f.opts.Desk == nil {
-		f.opts.Desk = &desk.Desk{}
-	}
+	f.log = cmp.Or(f.opts.Logger, slog.New(slog.DiscardHandler))
+	f.opts.CancelGrace = cmp.Or(f.opts.CancelGrace, defaultCancelGrace)
+	f.opts.Desk = cmp.Or(f.opts.Desk, &desk.Desk{})
 	if f.log.Enabled(ctx, slog.LevelDebug) {
 		defer f.opts.Desk.Watch(f.logQuestion)()
 	}

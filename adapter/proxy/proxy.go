@@ -66,6 +66,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -215,9 +216,7 @@ func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 		sessions: map[string]*session{}, awaited: map[string]*request{},
 		open: map[string]*asking{}, passed: passed{}, permit: map[string]*permit{}, permitting: map[string]*permissionAsked{}, late: passed{}, passing: conn.NewLane[struct{}](nil),
 	}
-	if p.log == nil {
-		p.log = slog.New(slog.DiscardHandler)
-	}
+	p.log = cmp.Or(p.log, slog.New(slog.DiscardHandler))
 	p.tools.p = p
 	p.calls.init(p.editor, p)
 	return p

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -53,10 +54,7 @@ const refusedSubAgent = adapter.ToolName + " is not available to sub-agents"
 
 // asksForAnother reports whether a question is a sub-agent's.
 func (p *proxy) asksForAnother(session string, m *message) bool {
-	tool := gjson.GetBytes(m.params, "toolCallId").String()
-	if tool == "" {
-		tool = gjson.GetBytes(m.params, "toolCall.toolCallId").String()
-	}
+	tool := cmp.Or(gjson.GetBytes(m.params, "toolCallId").String(), gjson.GetBytes(m.params, "toolCall.toolCallId").String())
 	return gjson.GetBytes(m.params, parentMeta).Str != "" || p.subAgentIn(session, tool)
 }
 

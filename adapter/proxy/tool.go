@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -114,10 +115,7 @@ func (p *proxy) begins(r *request, m *message) {
 		p.tools.remove(r.tool)
 		return
 	}
-	id := gjson.GetBytes(m.result, "sessionId").String()
-	if id == "" {
-		id = r.session // session/load names it in the request alone
-	}
+	id := cmp.Or(gjson.GetBytes(m.result, "sessionId").String(), r.session) // session/load names it in the request alone
 	if id != r.session || !goesOn(r.method) {
 		p.opensAnew(id, r.opened)
 	}

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -194,10 +195,7 @@ func formAnswer(q *convert.Question, value, custom gjson.Result) (convert.Answer
 	}
 	if len(q.Options) == 0 {
 		text, err := formText(value)
-		if text == "" {
-			text = own
-		}
-		return convert.Answer{Text: text}, err
+		return convert.Answer{Text: cmp.Or(text, own)}, err
 	}
 	selected, err := formPicks(q, value)
 	if err != nil {

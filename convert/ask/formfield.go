@@ -199,15 +199,12 @@ func (t *formField) expects() string {
 	case t.kind == "number":
 		return strings.TrimSpace("a number " + t.span("minimum", "maximum"))
 	}
-	what := map[string]string{
+	what := cmp.Or(map[string]string{
 		"email":     "an e-mail address",
 		"uri":       "an address such as https://example.com/",
 		"date":      "a date such as 2026-01-31",
 		"date-time": "a date and time such as 2026-01-31T12:00:00Z",
-	}[read.Field(t.schema, "format").Str]
-	if what == "" {
-		what = "a text"
-	}
+	}[read.Field(t.schema, "format").Str], "a text")
 	if span := t.span("minLength", "maxLength"); span != "" {
 		what += " with " + span + " characters"
 	}

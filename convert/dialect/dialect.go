@@ -13,6 +13,7 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,12 +133,8 @@ func Decode(raw []byte, name string) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	if call.ID == "" {
-		call.ID = doc.call
-	}
-	if call.Name == "" {
-		call.Name = doc.tool
-	}
+	call.ID = cmp.Or(call.ID, doc.call)
+	call.Name = cmp.Or(call.Name, doc.tool)
 	return Request{Call: call, Dialect: name, document: doc}, nil
 }
 

@@ -1,6 +1,7 @@
 package about
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"sync"
@@ -29,9 +30,7 @@ func (w *Words) Name(title string) { w.title = cutEnd(title, 4*maxTitle) }
 // Prompt notes what the user wrote. What the agent said was before it.
 func (w *Words) Prompt(text string) {
 	w.prompt, w.said = cutEnd(strings.TrimSpace(text), 2*maxPrompt), w.said[:0]
-	if w.first == "" {
-		w.first = w.prompt
-	}
+	w.first = cmp.Or(w.first, w.prompt)
 }
 
 // Say notes a piece of what the agent says.

@@ -108,9 +108,7 @@ func (a Asking) record() (*Record, error) {
 		Agent: a.Agent, Machine: a.Machine, Dir: a.Dir, Device: a.Device, Asker: a.Asker,
 		Detail: a.Detail, About: a.About, Dialect: a.Dialect, Document: a.Document, Call: a.Call, Hold: a.Hold, again: a.Again && a.Call.ID != "",
 	}
-	if r.Kind == "" {
-		r.Kind = "question"
-	}
+	r.Kind = cmp.Or(r.Kind, "question")
 	if !utf8.ValidString(r.Group) || !utf8.ValidString(r.Conversation) || !utf8.ValidString(r.ID) || !utf8.ValidString(r.Call.ID) {
 		return nil, fmt.Errorf("%w: expected UTF-8", ErrBadID)
 	}

@@ -95,15 +95,9 @@ type state struct {
 // Open reads all records and follows the store from then on.
 func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err error) {
 	b := newBoard(store, o)
-	if b.log == nil {
-		b.log = slog.New(slog.DiscardHandler)
-	}
-	if b.opts.Keep == 0 {
-		b.opts.Keep = 30 * 24 * time.Hour
-	}
-	if b.opts.Lease == 0 {
-		b.opts.Lease = LeaseTime
-	}
+	b.log = cmp.Or(b.log, slog.New(slog.DiscardHandler))
+	b.opts.Keep = cmp.Or(b.opts.Keep, 30*24*time.Hour)
+	b.opts.Lease = cmp.Or(b.opts.Lease, LeaseTime)
 	b.using = min(usingTime, b.opts.Lease/4)
 	b.soon = min(soonTime, b.using/2) // or a delivery is noted just when another one takes the outcome over
 	b.news.wakes, b.mark = map[wake]chan struct{}{}, store.Mark

@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -28,11 +29,7 @@ type dir struct {
 // open opens the store's folder. Without one, and when it is not to be made,
 // the error is ErrNotFound.
 func (s *Store) open(create bool) (*dir, error) {
-	base := s.Dir
-	if base == "" {
-		base = "."
-	}
-	parent, err := os.OpenRoot(base)
+	parent, err := os.OpenRoot(cmp.Or(s.Dir, "."))
 	if err != nil {
 		return nil, err
 	}

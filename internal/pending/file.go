@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -79,11 +80,7 @@ func (f *File) SettledError() error { return &desk.SettledError{Settlement: f.se
 
 // settlement is how the questions ended, by whom and when.
 func (f *File) settlement() desk.Settlement {
-	s := desk.Settlement{Outcome: f.outcome(), By: f.By, At: f.Changed}
-	if s.By == "" {
-		s.By = "hand"
-	}
-	return s
+	return desk.Settlement{Outcome: f.outcome(), By: cmp.Or(f.By, "hand"), At: f.Changed}
 }
 
 // Left is how many questions have no answer yet.

@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,11 +30,7 @@ func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
 // wait is Wait. again is called while the file is missing, and may write it anew: then
 // it returns that one. Its error ends the wait.
 func (s *Store) wait(ctx context.Context, f *File, again func(*File) (*File, error)) (*File, error) {
-	interval := s.Interval
-	if interval == 0 {
-		interval = defaultInterval
-	}
-	tick := time.NewTicker(interval)
+	tick := time.NewTicker(cmp.Or(s.Interval, defaultInterval))
 	defer tick.Stop()
 	w := watch{store: s, file: f, report: s.Report, again: again}
 	for {

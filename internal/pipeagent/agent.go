@@ -10,6 +10,7 @@
 package pipeagent
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -58,9 +59,7 @@ type Options struct {
 // Serve speaks ACP until the editor closes its end or ctx ends, then ends all
 // commands and connections. It returns nil when the editor left.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Stderr == nil {
 		o.Stderr = io.Discard
 	}

@@ -128,6 +128,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -201,9 +202,7 @@ type Options struct {
 // Serve speaks ACP until the editor closes its end or ctx ends, then ends all
 // sessions and their processes. It returns nil when the editor left.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	o := editor.Options{
 		First: opts.First, Guard: opts.Guard, TrustPrompts: opts.TrustPrompts, Now: opts.Now, CancelGrace: opts.CancelGrace,
 		Desk: opts.Desk, Logger: opts.Logger, Announce: opts.Announce,

@@ -161,9 +161,7 @@ func (c *clues) conversation(r row) {
 		c.started = true
 		c.sidechain = r.sidechain
 	}
-	if c.cwd == "" {
-		c.cwd = r.cwd
-	}
+	c.cwd = cmp.Or(c.cwd, r.cwd)
 	c.blocks(r.queued())
 }
 

@@ -99,12 +99,8 @@ const (
 // Start begins to put what is on the desk to the hub.
 func Start(d *desk.Desk, o Options) *Link {
 	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[string]*question{}, delivered: map[string]*question{}, last: map[string]*question{}, told: make(chan struct{}, 1)}
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
-	}
-	if l.opts.Wait == 0 {
-		l.opts.Wait = 25 * time.Second
-	}
+	l.log = cmp.Or(l.log, slog.New(slog.DiscardHandler))
+	l.opts.Wait = cmp.Or(l.opts.Wait, 25*time.Second)
 	l.machine, _ = os.Hostname()
 	l.caller = NewCaller(append([]*url.URL{o.URL}, o.Others...), o.Token, dialTime)
 	l.ctx, l.cancel = context.WithCancel(context.Background())

@@ -346,7 +346,7 @@ func pressedTwice(t *testing.T) *shell {
 		require.Contains(t, c.line(), `"requestId":"r1","answered":true`)
 		c.see("Second?")
 		c.press("1")
-		if c.see("Typed before this question appeared", "> 1") == 0 {
+		if c.see("Typed before this question could be read", "> 1") == 0 {
 			return c
 		}
 		require.GreaterOrEqual(t, time.Since(began), handsOff, "a key pressed twice answers the next question, too")

@@ -67,7 +67,7 @@ func (p *Picker) keeps(k tty.Key) bool {
 	switch {
 	case !counts(k.Since):
 		if !g.ask {
-			p.message = "Typed before this question appeared: ignored"
+			p.message = "Typed before this question could be read: ignored"
 		}
 		return true
 	case !g.ask || k.Name == "ctrl+c":

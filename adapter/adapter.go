@@ -150,29 +150,27 @@ type Adapter struct {
 	desk   *desk.Desk
 	// declared is nil if options say what the client can do.
 	declared declarer
-	*memory
+	// broken has what did not work, each as a rungOf.
+	broken *sync.Map
 }
 
-// memory is what an adapter has learned of its client.
-type memory struct {
-	mu sync.Mutex
-	// broken are, by session, rungs on which the client gave no valid reply.
-	broken map[string]map[Rung]bool
+// rungOf is a rung on which the client gave no valid reply in a session.
+type rungOf struct {
+	session string
+	rung    Rung
 }
 
 // New makes an adapter for a connection. With nil opts it goes by what the client
 // declared, if it has a method ClientCapabilities; else they are the zero Options.
 func New(client Client, opts *Options) *Adapter {
-	a := &Adapter{client: client, memory: &memory{broken: map[string]map[Rung]bool{}}}
+	a := &Adapter{client: client, broken: new(sync.Map)}
 	if opts != nil {
 		a.opts = *opts
 	} else {
 		a.declared, _ = client.(declarer)
 	}
 	a.log = cmp.Or(a.opts.Logger, slog.New(slog.DiscardHandler))
-	if a.desk = a.opts.Desk; a.desk == nil {
-		a.desk = new(desk.Desk)
-	}
+	a.desk = cmp.Or(a.opts.Desk, new(desk.Desk))
 	return a
 }
 
@@ -285,22 +283,7 @@ func (a *Adapter) end(e *entry, u acp.SessionUpdate) {
 // EndSession drops what is remembered of a session. Its open questions are not
 // touched: end the context they were asked with.
 func (a *Adapter) EndSession(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.broken, id)
-}
-
-func (a *Adapter) breaks(session string, r Rung) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.broken[session] == nil {
-		a.broken[session] = map[Rung]bool{}
+	for r := Form; r < Elsewhere; r++ {
+		a.broken.Delete(rungOf{id, r})
 	}
-	a.broken[session][r] = true
-}
-
-func (a *Adapter) isBroken(session string, r Rung) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.broken[session][r]
 }

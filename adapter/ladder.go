@@ -50,7 +50,7 @@ func (r Rung) String() string {
 
 // usable reports whether a rung can be tried in this session.
 func (a *Adapter) usable(e *entry, r Rung) bool {
-	if r < a.opts.First || a.isBroken(e.call.Session, r) {
+	if _, broken := a.broken.Load(rungOf{e.call.Session, r}); broken || r < a.opts.First {
 		return false
 	}
 	switch r {
@@ -200,7 +200,7 @@ type noticer interface{ Notice(title string) }
 // other forms.
 func (a *Adapter) stepDown(e *entry, from Rung, why error) {
 	if !errors.Is(why, convert.ErrBadAnswer) && (e.form == nil || !e.form.IsURL() || from != Form) {
-		a.breaks(e.call.Session, from)
+		a.broken.Store(rungOf{e.call.Session, from}, true)
 	}
 	what := "question goes to the next rung"
 	if errors.Is(why, errTooFast) {

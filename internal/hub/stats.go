@@ -44,21 +44,14 @@ type counter struct {
 	Stats
 }
 
-func (c *counter) asked() {
+// step has the numbers to itself.
+func (c *counter) step(do func(*Stats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.Asked++
+	do(&c.Stats)
 }
 
-func (c *counter) failed() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.Failed++
-}
-
-func (c *counter) ended(r *Record) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *Stats) ended(r *Record) {
 	if c.Ended == nil {
 		c.Ended, c.Waited = map[Ending]uint64{}, make([]uint64, len(WaitBounds())+1)
 	}
@@ -81,12 +74,12 @@ func (c *counter) ended(r *Record) {
 }
 
 // Stats returns what was counted so far.
-func (b *Board) Stats() Stats {
-	b.count.mu.Lock()
-	defer b.count.mu.Unlock()
-	s := b.count.Stats
-	s.Ended = maps.Clone(s.Ended)
-	s.Waited = append(make([]uint64, 0, len(WaitBounds())+1), s.Waited...)
+func (b *Board) Stats() (s Stats) {
+	b.count.step(func(now *Stats) {
+		s = *now
+		s.Ended = maps.Clone(s.Ended)
+		s.Waited = append(make([]uint64, 0, len(WaitBounds())+1), s.Waited...)
+	})
 	return s
 }
 

@@ -40,9 +40,7 @@ func (b beside) Write(p []byte) (int, error) {
 
 // say keeps lines until something is drawn, and sees to it that it is.
 func (t *Term) say(lines []string) {
-	t.mu.Lock()
-	t.due.said = append(t.due.said, lines...)
-	t.mu.Unlock()
+	t.step(func(d *due) { d.said = append(d.said, lines...) })
 	select {
 	case t.spoken <- struct{}{}:
 	default:

@@ -50,8 +50,15 @@ type Term struct {
 	done    sync.WaitGroup
 	spoken  chan struct{} // holds one when there is something said to be shown
 
-	mu  sync.Mutex
+	mu  sync.Mutex // only step takes it
 	due due
+}
+
+// step has what is due to itself.
+func (t *Term) step(do func(*due)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	do(&t.due)
 }
 
 // due is what has to be done before anything is drawn.
@@ -135,34 +142,31 @@ func (t *Term) Close() {
 // fit does what is due before anything is drawn. A terminal that has its old
 // size again may have lost lines in between.
 func (t *Term) fit() {
-	t.mu.Lock()
-	due := t.due
-	t.due.resized, t.due.suspend, t.due.continued, t.due.said = false, false, false, nil
-	t.mu.Unlock()
-	if due.suspend {
+	var now due
+	t.step(func(d *due) {
+		now = *d
+		d.resized, d.suspend, d.continued, d.said = false, false, false, nil
+	})
+	if now.suspend {
 		t.scr.stop()
 		t.cooked()
 		t.stopProcess()
 	}
-	if due.suspend || due.continued {
+	if now.suspend || now.continued {
 		_ = t.raw() // what fails here fails at the next key, too
 		t.scr.restart()
 	}
-	if due.resized {
-		t.scr.resize(due.size.Width, due.size.Height)
+	if now.resized {
+		t.scr.resize(now.size.Width, now.size.Height)
 	}
-	if len(due.said) > 0 {
-		t.scr.above(due.said)
+	if len(now.said) > 0 {
+		t.scr.above(now.said)
 	}
 }
 
 // stopProcess stops the process until somebody lets it go on.
 func (t *Term) stopProcess() {
-	stopping := func(v bool) {
-		t.mu.Lock()
-		t.due.stopping = v
-		t.mu.Unlock()
-	}
+	stopping := func(v bool) { t.step(func(d *due) { d.stopping = v }) }
 	stopping(true)
 	if !stopProcess() {
 		stopping(false)
@@ -269,9 +273,7 @@ func (t *Term) watch(ctx, inner context.Context, chunks <-chan chunk, resized, c
 		case <-continued:
 			events = t.continues()
 		case <-t.spoken: // whoever takes an event draws
-			t.mu.Lock()
-			events = []any{t.due.size}
-			t.mu.Unlock()
+			t.step(func(d *due) { events = []any{d.size} })
 		case s := <-t.signals:
 			events = []any{endBy(s)}
 		case <-ctx.Done():
@@ -308,19 +310,18 @@ func (t *Term) look() (Size, bool) {
 	if !ok {
 		return Size{}, false
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.due.size, t.due.resized = Size{w, h}, true
-	return t.due.size, true
+	t.step(func(d *due) { d.size, d.resized = Size{w, h}, true })
+	return Size{w, h}, true
 }
 
 // continues is told that the process goes on.
-func (t *Term) continues() []any {
+func (t *Term) continues() (events []any) {
 	t.look()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.due.continued, t.due.stopping = !t.due.stopping, false
-	return []any{t.due.size}
+	t.step(func(d *due) {
+		d.continued, d.stopping = !d.stopping, false
+		events = []any{d.size}
+	})
+	return events
 }
 
 // suspends takes Ctrl+Z out of the events. What takes its place makes the
@@ -328,10 +329,7 @@ func (t *Term) continues() []any {
 func (t *Term) suspends(events []any) []any {
 	for i, ev := range events {
 		if k, ok := ev.(Key); ok && k.Name == "ctrl+z" {
-			t.mu.Lock()
-			t.due.suspend = true
-			events[i] = t.due.size
-			t.mu.Unlock()
+			t.step(func(d *due) { d.suspend, events[i] = true, d.size })
 		}
 	}
 	return events

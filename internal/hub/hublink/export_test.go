@@ -7,10 +7,9 @@ import (
 )
 
 // Remembered is how many answers of the hub the link waits to hear of.
-func (l *Link) Remembered() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.delivered)
+func (l *Link) Remembered() (n int) {
+	l.step(func() { n = len(l.delivered) })
+	return n
 }
 
 // Trust has a client believe a certificate.

@@ -70,7 +70,7 @@ type Link struct {
 	unwatch []func()
 	running sync.WaitGroup
 
-	mu   sync.Mutex
+	mu   sync.Mutex           // only step takes it
 	open map[string]*question // by the desk's name
 	// delivered are, by the desk's name, the questions whose outcome came from the
 	// hub and was not used for sure yet, or is about to come.
@@ -121,14 +121,15 @@ func (l *Link) Close() {
 	for _, stop := range l.unwatch {
 		stop()
 	}
-	l.mu.Lock()
-	l.closed = true
-	for _, q := range l.open {
-		q.cancel()
-	}
-	last := slices.Collect(maps.Values(l.last))
-	l.last = nil
-	l.mu.Unlock()
+	var last []*question
+	l.step(func() {
+		l.closed = true
+		for _, q := range l.open {
+			q.cancel()
+		}
+		last = slices.Collect(maps.Values(l.last))
+		l.last = nil
+	})
 	context.AfterFunc(limit, l.cancel)
 	l.running.Wait()
 	for _, q := range last {
@@ -153,35 +154,41 @@ func (l *Link) catchUp(ctx context.Context) {
 	}
 }
 
-// changed is told of every change on the desk.
-func (l *Link) changed(e desk.Entry) {
+// step has what the link knows to itself.
+func (l *Link) step(do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q := l.open[e.Name]
-	switch {
-	case e.State == desk.Settled && q != nil:
-		delete(l.open, e.Name)
-		if e.Outcome.Status == convert.Disconnected && e.Kind != desk.Permission {
-			l.leave(q)
+	do()
+}
+
+// changed is told of every change on the desk.
+func (l *Link) changed(e desk.Entry) {
+	l.step(func() {
+		q := l.open[e.Name]
+		switch {
+		case e.State == desk.Settled && q != nil:
+			delete(l.open, e.Name)
+			if e.Outcome.Status == convert.Disconnected && e.Kind != desk.Permission {
+				l.leave(q)
+			}
+			l.answered(q, e.Outcome)
+			q.settled <- e.Settlement // which does not block
+			q.cancel()
+		case e.State != desk.Settled && q == nil && !l.closed:
+			l.begin(e)
 		}
-		l.answered(q, e.Outcome)
-		q.settle(e.Settlement)
-	case e.State != desk.Settled && q == nil && !l.closed:
-		l.begin(e)
-	}
+	})
 }
 
 // turned tells the hub that a turn of an agent has ended. One that does not know of turns
 // refuses it, and nobody misses anything here.
 func (l *Link) turned(t desk.Turn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	event := TurnEvent(t.Err != nil, t.Working)
-	if l.closed || event == "" {
+	if event == "" {
 		return
 	}
 	at := &question{link: l, path: l.pathOf(t.Session), heard: true}
-	l.running.Go(func() {
+	l.runs(func() {
 		said := t.About.Told() // here, where it may take its time
 		told := Turn{Event: event, Agent: cmp.Or(t.Agent, l.opts.Agent), Dir: t.Dir, Text: said.Said, Prompt: said.Prompt}
 		if t.Err != nil {
@@ -287,10 +294,8 @@ func (l *Link) pathOf(session string) string {
 
 // is says whether the hub works. It warns when that has changed.
 func (l *Link) is(s state, why string) {
-	l.mu.Lock()
-	old := l.state
-	l.state = s
-	l.mu.Unlock()
+	var old state
+	l.step(func() { old, l.state = l.state, s })
 	tell := func(works bool, words string) {
 		if l.opts.Tell != nil {
 			l.opts.Tell(works, words)

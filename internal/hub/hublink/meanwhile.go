@@ -97,12 +97,7 @@ func (l *Left) claim(ctx context.Context) error {
 
 // Keep implements [life.Kept].
 func (l *Left) Keep(life.Event) error {
-	link := l.question.link
-	link.mu.Lock()
-	defer link.mu.Unlock()
-	if !link.closed {
-		link.running.Go(l.question.consumed)
-	}
+	l.question.link.runs(l.question.consumed)
 	return nil
 }
 

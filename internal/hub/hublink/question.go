@@ -35,12 +35,6 @@ type question struct {
 	early  *receipt // what became of it, told before that was known
 }
 
-// settle tells the question that the desk has its outcome. It does not block.
-func (q *question) settle(s desk.Settlement) {
-	q.settled <- s
-	q.cancel()
-}
-
 const (
 	firstPause = 250 * time.Millisecond
 	lastPause  = 15 * time.Second
@@ -148,9 +142,7 @@ func (q *question) named(data []byte) {
 
 // setID is called by run alone, and others read the id.
 func (q *question) setID(id string) {
-	q.link.mu.Lock()
-	defer q.link.mu.Unlock()
-	q.id = id
+	q.link.step(func() { q.id = id })
 }
 
 // take gives the hub's outcome to the desk. It returns false if the question has
@@ -243,10 +235,18 @@ func (q *question) tell(path string, v any) (status int) {
 	return status
 }
 
-func (l *Link) isClosed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.closed
+func (l *Link) isClosed() (closed bool) {
+	l.step(func() { closed = l.closed })
+	return closed
+}
+
+// runs begins something that Close waits for, unless that has been called.
+func (l *Link) runs(do func()) {
+	l.step(func() {
+		if !l.closed {
+			l.running.Go(do)
+		}
+	})
 }
 
 // replyTime is how much longer than it was asked to wait the hub may take.

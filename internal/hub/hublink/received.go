@@ -21,8 +21,6 @@ func (u Unsure) Error() string { return string(u) }
 // Of an answer that is not the hub's it says nothing. Whoever asks may know it before the
 // desk has said whose answer stands.
 func (l *Link) Received(name string, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if name == l.nonce {
 		select {
 		case l.told <- struct{}{}:
@@ -30,14 +28,16 @@ func (l *Link) Received(name string, err error) {
 		}
 		return
 	}
-	switch q := l.delivered[name]; {
-	case q == nil:
-	case l.closed && q.stands: // nobody waits for it to be told
-	case !q.stands:
-		q.early = &receipt{err}
-	default:
-		l.receive(q, err)
-	}
+	l.step(func() {
+		switch q := l.delivered[name]; {
+		case q == nil:
+		case l.closed && q.stands: // nobody waits for it to be told
+		case !q.stands:
+			q.early = &receipt{err}
+		default:
+			l.receive(q, err)
+		}
+	})
 }
 
 // receipt is what became of an answer.
@@ -45,25 +45,23 @@ type receipt struct{ err error }
 
 // delivers notes that the hub's answer goes to the desk.
 func (l *Link) delivers(q *question) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.delivered[q.entry.Name] = q
+	l.step(func() { l.delivered[q.entry.Name] = q })
 }
 
 // deliver notes what the desk said to that: nil if the hub's answer stands there.
 func (l *Link) deliver(q *question, o convert.Outcome, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err != nil {
-		delete(l.delivered, q.entry.Name)
-		return
-	}
-	delete(l.open, q.entry.Name)
-	l.answered(q, o)
-	q.stands = true
-	if q.early != nil {
-		l.receive(q, q.early.err)
-	}
+	l.step(func() {
+		if err != nil {
+			delete(l.delivered, q.entry.Name)
+			return
+		}
+		delete(l.open, q.entry.Name)
+		l.answered(q, o)
+		q.stands = true
+		if q.early != nil {
+			l.receive(q, q.early.err)
+		}
+	})
 }
 
 // receive tells the hub what became of an answer. mu is held.

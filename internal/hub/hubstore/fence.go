@@ -74,7 +74,7 @@ func (s *Store) enter(ctx context.Context, w *write) (done func(), err error) {
 // way of is sent again at once. Whoever tried by themselves, each for a moment, would wait
 // longer the more there are.
 type crossings struct {
-	mu     sync.Mutex
+	steps
 	flying map[string]*crossing // by key
 	queue  []*crossing
 	drains bool
@@ -120,32 +120,32 @@ func (s *Store) writeFenced(ctx context.Context, w write) (uint64, error) {
 // cross puts a write into the queue, unless one of its key is under way: then it is that.
 func (s *Store) cross(w write) (c *crossing, mine bool) {
 	f := &s.fence.crossings
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c := f.flying[w.key]; c != nil {
-		return c, false
-	}
-	c = &crossing{joined: joined{write: w}, landed: make(chan struct{})}
-	if f.flying == nil {
-		f.flying = map[string]*crossing{}
-	}
-	f.flying[w.key] = c
-	f.queue = append(f.queue, c)
-	if !f.drains {
-		f.drains = true
-		go s.crossAll()
-	}
-	return c, true
+	f.step(func() {
+		if c = f.flying[w.key]; c != nil {
+			return
+		}
+		c, mine = &crossing{joined: joined{write: w}, landed: make(chan struct{})}, true
+		if f.flying == nil {
+			f.flying = map[string]*crossing{}
+		}
+		f.flying[w.key] = c
+		f.queue = append(f.queue, c)
+		if !f.drains {
+			f.drains = true
+			go s.crossAll()
+		}
+	})
+	return c, mine
 }
 
 // turnBack takes a write out of the queue, if it is still there.
 func (f *crossings) turnBack(c *crossing) {
-	f.mu.Lock()
-	i := slices.Index(f.queue, c)
-	if i >= 0 {
-		f.queue = slices.Delete(f.queue, i, i+1)
-	}
-	f.mu.Unlock()
+	i := -1
+	f.step(func() {
+		if i = slices.Index(f.queue, c); i >= 0 {
+			f.queue = slices.Delete(f.queue, i, i+1)
+		}
+	})
 	if i >= 0 {
 		f.land(c, 0, context.Canceled)
 	}
@@ -153,11 +153,11 @@ func (f *crossings) turnBack(c *crossing) {
 
 // land notes what became of a write.
 func (f *crossings) land(c *crossing, revision uint64, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.flying, c.key)
-	c.revision, c.err = revision, err
-	close(c.landed)
+	f.step(func() {
+		delete(f.flying, c.key)
+		c.revision, c.err = revision, err
+		close(c.landed)
+	})
 }
 
 func (f *crossings) landAll(batch []*crossing, err error) {
@@ -170,15 +170,16 @@ func (f *crossings) landAll(batch []*crossing, err error) {
 func (s *Store) crossAll() {
 	f := &s.fence.crossings
 	for {
-		f.mu.Lock()
-		batch := slices.Clone(f.queue[:next(f.queue)])
+		var batch []*crossing
+		f.step(func() {
+			batch = slices.Clone(f.queue[:next(f.queue)])
+			if f.queue = slices.Delete(f.queue, 0, len(batch)); len(batch) == 0 {
+				f.queue, f.drains = nil, false
+			}
+		})
 		if len(batch) == 0 {
-			f.queue, f.drains = nil, false
-			f.mu.Unlock()
 			return
 		}
-		f.queue = slices.Delete(f.queue, 0, len(batch))
-		f.mu.Unlock()
 		s.crossTogether(batch)
 	}
 }

@@ -22,12 +22,21 @@ import (
 // at once, that is most of the work. Together they are one batch, which a server
 // takes or refuses as a whole. The zero value works.
 type group struct {
-	mu     sync.Mutex
+	steps
 	flying map[string]int // writes under way, by key
 	alone  int            // of them, those that are no part of a batch
 	queue  []*joined
 	drains bool // a goroutine takes what is in the queue
 	asked  time.Time
+}
+
+// steps let one goroutine at a time have what they guard.
+type steps struct{ mu sync.Mutex }
+
+func (s *steps) step(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
 }
 
 // joined is a write in the queue.
@@ -61,7 +70,10 @@ func (s *Store) write(ctx context.Context, w write) (uint64, error) {
 	}
 	j := s.join(w)
 	if j == nil {
-		defer s.left(w.key)
+		defer s.group.step(func() {
+			s.group.alone--
+			s.group.landed(w.key)
+		})
 		return s.writeAlone(ctx, w)
 	}
 	select {
@@ -85,24 +97,24 @@ func (s *Store) writeAlone(ctx context.Context, w write) (uint64, error) {
 
 // join puts a write into the queue, or returns nil if it is made by itself: few
 // are under way, or another one of the same key, and of these one will fail.
-func (s *Store) join(w write) *joined {
+func (s *Store) join(w write) (j *joined) {
 	g := &s.group
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.flying == nil {
-		g.flying = map[string]int{}
-	}
-	g.flying[w.key]++
-	if g.flying[w.key] > 1 || !g.drains && g.alone < s.few() || !plain(w.key) || !s.takesBatches() {
-		g.alone++
-		return nil
-	}
-	j := &joined{w, make(chan wrote, 1)}
-	g.queue = append(g.queue, j)
-	if !g.drains {
-		g.drains = true
-		go s.drain()
-	}
+	g.step(func() {
+		if g.flying == nil {
+			g.flying = map[string]int{}
+		}
+		g.flying[w.key]++
+		if g.flying[w.key] > 1 || !g.drains && g.alone < s.few() || !plain(w.key) || !s.takesBatches() {
+			g.alone++
+			return
+		}
+		j = &joined{w, make(chan wrote, 1)}
+		g.queue = append(g.queue, j)
+		if !g.drains {
+			g.drains = true
+			go s.drain()
+		}
+	})
 	return j
 }
 
@@ -134,14 +146,6 @@ func (s *Store) takesBatches() bool {
 	return s.batches.Load()
 }
 
-// left notes that a write by itself has ended.
-func (s *Store) left(key string) {
-	s.group.mu.Lock()
-	defer s.group.mu.Unlock()
-	s.group.alone--
-	s.group.landed(key)
-}
-
 // landed notes that a write has ended. mu is held.
 func (g *group) landed(key string) {
 	if g.flying[key]--; g.flying[key] == 0 {
@@ -151,12 +155,12 @@ func (g *group) landed(key string) {
 
 // unjoin takes a write out of the queue, if it is still there.
 func (s *Store) unjoin(j *joined) {
-	s.group.mu.Lock()
-	defer s.group.mu.Unlock()
-	if i := slices.Index(s.group.queue, j); i >= 0 {
-		s.group.queue = slices.Delete(s.group.queue, i, i+1)
-		s.group.landed(j.key)
-	}
+	s.group.step(func() {
+		if i := slices.Index(s.group.queue, j); i >= 0 {
+			s.group.queue = slices.Delete(s.group.queue, i, i+1)
+			s.group.landed(j.key)
+		}
+	})
 }
 
 // drain makes the writes of the queue, one batch after another, until there are
@@ -164,24 +168,26 @@ func (s *Store) unjoin(j *joined) {
 func (s *Store) drain() {
 	g := &s.group
 	for {
-		g.mu.Lock()
-		n := next(g.queue)
-		batch := slices.Clone(g.queue[:n])
-		if g.queue = slices.Delete(g.queue, 0, n); n == 0 {
-			g.queue, g.drains = nil, false
-			g.mu.Unlock()
+		var batch []*joined
+		g.step(func() {
+			batch = slices.Clone(g.queue[:next(g.queue)])
+			if g.queue = slices.Delete(g.queue, 0, len(batch)); len(batch) == 0 {
+				g.queue, g.drains = nil, false
+			}
+		})
+		n := len(batch)
+		if n == 0 {
 			return
 		}
-		g.mu.Unlock()
 		first, err := uint64(0), errAlone
 		if n > 1 && n >= s.few() {
 			first, err = s.publish(batch, attemptTime)
 		}
-		g.mu.Lock()
-		for _, j := range batch {
-			g.landed(j.key)
-		}
-		g.mu.Unlock()
+		g.step(func() {
+			for _, j := range batch {
+				g.landed(j.key)
+			}
+		})
 		for i, j := range batch {
 			j.done <- wrote{first + uint64(i), err}
 		}

@@ -5,49 +5,27 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 )
 
-// watches are those of a bucket whose server is in this process. Nobody else writes
-// there: they are told of a write by whoever made it, once the disk has it, and read
-// nothing back. The zero value works.
-type watches struct {
-	mu   sync.Mutex
-	list []*watch
-}
-
-func (l *watches) add(w *watch) (remove func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list = append(slices.Clip(l.list), w)
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.list = slices.DeleteFunc(slices.Clone(l.list), func(o *watch) bool { return o == w })
-	}
-}
-
-// wrote tells of a write that the disk has.
+// wrote tells of a write that the disk has those who watch a bucket whose server is in this
+// process. Nobody else writes there: they read nothing back.
 func (s *Store) wrote(e Entry) {
-	s.watches.mu.Lock()
-	list := s.watches.list
-	s.watches.mu.Unlock()
-	for _, w := range list {
-		w.wrote(e)
+	for w := range s.watches.Range {
+		w.(*watch).wrote(e)
 	}
 }
 
 // wrote tells of a write when all before it were told: replies overtake each other.
 func (w *watch) wrote(e Entry) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if e.Revision > w.last {
-		w.ahead[e.Revision] = e
-		w.goOn()
-	}
+	w.step(func() {
+		if e.Revision > w.last {
+			w.ahead[e.Revision] = e
+			w.goOn()
+		}
+	})
 }
 
 // goOn tells what is next. mu is held.
@@ -63,11 +41,11 @@ func (w *watch) goOn() {
 func (w *watch) followOwn(ctx context.Context, told uint64) error {
 	closed := w.conn.StatusChanged(nats.CLOSED)
 	defer w.conn.RemoveStatusListener(closed)
-	w.mu.Lock()
-	w.own, w.last = true, max(w.last, told)
-	w.skip(w.last)
-	w.goOn()
-	w.mu.Unlock()
+	w.step(func() {
+		w.own, w.last = true, max(w.last, told)
+		w.skip(w.last)
+		w.goOn()
+	})
 	quiet, beat := time.NewTicker(quietTime), time.NewTicker(beatTime)
 	defer quiet.Stop()
 	defer beat.Stop()
@@ -75,7 +53,7 @@ func (w *watch) followOwn(ctx context.Context, told uint64) error {
 	for last := atBeat; !w.conn.IsClosed(); last = w.told() {
 		select {
 		case <-quiet.C:
-			if last == w.told() && w.waits() {
+			if last == w.told() && len(w.waiting()) > 0 {
 				w.fill(ctx)
 			}
 		case <-beat.C:
@@ -91,11 +69,10 @@ func (w *watch) followOwn(ctx context.Context, told uint64) error {
 	return nats.ErrConnectionClosed
 }
 
-// waits reports whether there are writes that cannot be told yet.
-func (w *watch) waits() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.ahead) > 0
+// waiting are the revisions of writes that cannot be told yet, in order.
+func (w *watch) waiting() (ahead []uint64) {
+	w.step(func() { ahead = slices.Sorted(maps.Keys(w.ahead)) })
+	return ahead
 }
 
 // fill asks the server for what was not told, and comes before writes that wait, if there
@@ -103,15 +80,13 @@ func (w *watch) waits() bool {
 // have used up its revision.
 func (w *watch) fill(ctx context.Context) {
 	for {
-		w.mu.Lock()
-		ahead := slices.Sorted(maps.Keys(w.ahead))
-		w.mu.Unlock()
+		ahead := w.waiting()
 		switch err := w.askOnce(ctx); {
 		case errors.Is(err, nats.ErrMsgNotFound) && len(ahead) > 0: // they were removed since
-			w.mu.Lock()
-			w.last = max(w.last, ahead[0]-1)
-			w.goOn()
-			w.mu.Unlock()
+			w.step(func() {
+				w.last = max(w.last, ahead[0]-1)
+				w.goOn()
+			})
 		case err != nil:
 			return // it is asked again
 		}

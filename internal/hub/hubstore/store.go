@@ -83,7 +83,7 @@ type Store struct {
 	subject  string      // of what is told and not kept
 	batches  atomic.Bool // the bucket takes batches
 	group    group
-	watches  watches
+	watches  sync.Map // each a *watch, see [Store.wrote]
 	fence    fence
 	main     *Store // of a bucket beside it
 	mark     string // key of its marks: others have one of a few others, mostly

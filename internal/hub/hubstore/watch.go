@@ -23,7 +23,8 @@ func (s *Store) Watch(ctx context.Context, f func(Entry), ready func()) error {
 	defer w.asking.Wait()
 	defer stop()
 	if !s.shared {
-		defer s.watches.add(w)()
+		s.watches.Store(w, nil)
+		defer s.watches.Delete(w)
 	}
 	for {
 		err := w.follow(ctx)
@@ -43,10 +44,10 @@ type watch struct {
 	ready  func() // nil once it was called
 	asking sync.WaitGroup
 
-	mu   sync.Mutex // held while f runs
-	f    func(Entry)
-	last uint64 // revision that was told last
-	own  bool   // what is written is told, see [watches]
+	steps // which calls f
+	f     func(Entry)
+	last  uint64 // revision that was told last
+	own   bool   // what is written is told, see [Store.wrote]
 	// ahead are writes that come after one that was not told yet, by revision.
 	ahead map[uint64]Entry
 }
@@ -105,11 +106,11 @@ func (w *watch) tell(subject string, header nats.Header, value []byte, revision 
 	if header.Get("KV-Operation") != "" || header.Get("Nats-Marker-Reason") != "" {
 		e.Value = nil // it was removed
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.take(e)
-	w.skip(w.last)
-	w.goOn()
+	w.step(func() {
+		w.take(e)
+		w.skip(w.last)
+		w.goOn()
+	})
 }
 
 // take calls f unless a later change was told. mu is held.
@@ -120,10 +121,9 @@ func (w *watch) take(e Entry) {
 	}
 }
 
-func (w *watch) told() uint64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.last
+func (w *watch) told() (last uint64) {
+	w.step(func() { last = w.last })
+	return last
 }
 
 func (w *watch) isReady(ctx context.Context) {

@@ -245,12 +245,7 @@ const headRoom = 512
 
 // Tell sends something to all processes that have the bucket and listen, see
 // [Store.Hear]. It is kept nowhere and may get lost.
-func (s *Store) Tell(data []byte) error {
-	if err := s.conn.Publish(s.subject, data); err != nil {
-		return fmt.Errorf("tell others: %w", err)
-	}
-	return nil
-}
+func (s *Store) Tell(data []byte) error { return s.conn.Publish(s.subject, data) }
 
 // Hear calls f with everything that the others tell, one after another, until stop
 // is called.

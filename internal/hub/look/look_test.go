@@ -69,7 +69,7 @@ func TestMarkdown(t *testing.T) {
 	}
 	require.Equal(t, `with <code dir="ltr">ttl</code>, see <code dir="ltr">https://a.example</code> <span class="linked">b</span> <code dir="ltr">https://c.example</code>`,
 		string(Inline("with `ttl`, see https://a.example [b](https://c.example)")))
-	require.Equal(t, "# no - list", string(Inline("# no - list")))
+	require.Equal(t, "# no\n- list file:///x", string(Inline("# no\n\n- list")+" "+Address("file:///x")))
 }
 
 // A plan without text says so, and is no plan that somebody could have read.

@@ -400,23 +400,20 @@ func (m *md) address(address string) {
 // Address draws an address with its host set apart.
 func Address(address string) template.HTML {
 	var b strings.Builder
-	if u, err := url.Parse(address); err == nil && u.Host != "" {
-		writeAddress(&b, address, u)
-	} else {
-		writeText(&b, address)
-	}
+	u, _ := url.Parse(address)
+	writeAddress(&b, address, u)
 	return template.HTML(b.String())
 }
 
 // writeAddress sets the host apart where it stands in the address, which is shown
-// to its last letter. Where that is unclear nothing is set apart.
+// to its last letter. Where that is unclear, or u is nil, nothing is set apart.
 func writeAddress(b *strings.Builder, address string, u *url.URL) {
 	before, after, ok := strings.Cut(address, "://")
 	rest := after
 	if at := strings.LastIndexByte(authority(after), '@'); at >= 0 {
 		rest = after[at+1:]
 	}
-	if !ok || !strings.HasPrefix(rest, u.Host) || !plainASCII(u.Host) {
+	if !ok || u == nil || u.Host == "" || !strings.HasPrefix(rest, u.Host) || !plainASCII(u.Host) {
 		writeText(b, address)
 		return
 	}

@@ -153,12 +153,12 @@ func (c *calls) close(err error) {
 		return
 	}
 	c.closed = fmt.Errorf("%w: %w", conn.ErrClosed, err)
-	for id, p := range c.pending {
-		delete(c.pending, id)
+	for _, p := range c.pending {
 		if p.heard == nil {
 			p.answer <- reply{err: c.closed}
 		}
 	}
+	c.pending = nil
 }
 
 // peerError reads an error that a peer answered with. Whatever it is, it is one.

@@ -99,7 +99,7 @@ func (p *proxy) update(line []byte) []byte {
 
 // worksFor notes the session that a sub-agent's works for.
 func (p *proxy) worksFor(session, within string) {
-	if session != "" && within != "" && p.typedIn(within) != session {
+	if session != "" && p.typedIn(within) != session {
 		p.session(session).within = within
 	}
 }

@@ -10,6 +10,14 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
+// Must returns a value that a test needs, and ends the test if there is none.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // Labels draws Labels, those that could be mistaken for something else among them.
 var Labels = rapid.OneOf(
 	rapid.StringN(1, 12, -1),

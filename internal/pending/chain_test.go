@@ -19,6 +19,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
@@ -59,8 +60,7 @@ func (p person) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error
 
 func list(t *testing.T, s *pending.Store) []*pending.File {
 	t.Helper()
-	all, err := s.List()
-	require.NoError(t, err)
+	all := acptest.Must(s.List())
 	return all
 }
 
@@ -97,8 +97,7 @@ func TestRule6ToLookIsNotToTake(t *testing.T) {
 	ch = newChain(t, s, pending.Options{})
 	b := ch.Begin(t.Context(), other)
 	require.True(t, b.Ready())
-	o, err := b.Wait()
-	require.NoError(t, err)
+	o := acptest.Must(b.Wait())
 	require.Equal(t, []string{"Yes"}, o.Answers[0].Selected)
 	require.Equal(t, "Bob", b.By)
 	require.NoError(t, b.Deliver(func() error { require.FileExists(t, b.File().Path); return nil }))
@@ -113,8 +112,7 @@ func TestRule6RemovedBeforeItWasTaken(t *testing.T) {
 	got := waitFor(a)
 	require.NoError(t, s.Answer(a.File(), []convert.Answer{{Selected: []string{"Yes"}}}, "Bob"))
 	<-got
-	now, err := s.Open("")
-	require.NoError(t, err)
+	now := acptest.Must(s.Open(""))
 	require.NoError(t, s.Remove(now))
 	require.ErrorIs(t, a.Deliver(func() error { panic("used") }), convert.ErrCancelled)
 }
@@ -133,8 +131,7 @@ func TestFirstOfAllStands(t *testing.T) {
 		}, "terminal"},
 		"elsewhere": {func(t *testing.T, s *pending.Store, a *pending.Asking, _ person) {
 			a.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "form"}}}, "a form")
-			now, err := s.Open("")
-			require.NoError(t, err)
+			now := acptest.Must(s.Open(""))
 			require.Equal(t, "a form", now.By, "nobody settles it in the file")
 		}, "form"},
 	} {
@@ -218,21 +215,18 @@ func TestWithdrawnOrLeft(t *testing.T) {
 // somebody was faster.
 func TestGiven(t *testing.T) {
 	s := newStore(t)
-	f, err := post(s, other)
-	require.NoError(t, err)
+	f := acptest.Must(post(s, other))
 	require.NoError(t, s.Answer(f, []convert.Answer{{Selected: []string{"No"}}}, "Bob"))
 	var said []string
 	given := pending.Options{GivenBy: "--answers", Say: func(text string) { said = append(said, text) }, Given: func(convert.Call) (convert.Outcome, error) {
 		return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, nil
 	}}
 	ch := newChain(t, s, given)
-	o, err := ch.Ask(t.Context(), other)
-	require.NoError(t, err)
+	o := acptest.Must(ch.Ask(t.Context(), other))
 	require.Equal(t, []string{"No"}, o.Answers[0].Selected)
 	require.Len(t, said, 1)
 	require.Contains(t, said[0], "--answers is not used: "+f.Path+": settled already: answered by Bob at ")
-	o, err = ch.Ask(t.Context(), other)
-	require.NoError(t, err)
+	o = acptest.Must(ch.Ask(t.Context(), other))
 	require.Equal(t, []string{"Yes"}, o.Answers[0].Selected)
 	require.Empty(t, list(t, s))
 }
@@ -275,11 +269,10 @@ func TestDescribed(t *testing.T) {
 		w.WriteHeader(http.StatusInternalServerError)
 	}))
 	t.Cleanup(server.Close)
-	u, err := url.Parse(server.URL)
-	require.NoError(t, err)
+	u := acptest.Must(url.Parse(server.URL))
 	hub := &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}
 	ch := newChain(t, s, pending.Options{Leave: true, Hub: hub})
-	_, err = ch.Begin(describing(false), other).Wait()
+	_, err := ch.Begin(describing(false), other).Wait()
 	require.ErrorIs(t, err, pending.ErrNobody)
 	require.Empty(t, list(t, s))
 	ann := newPerson()
@@ -305,8 +298,7 @@ func hubAt(t *testing.T, status int) *hublink.Options {
 	if status == 0 {
 		server.Close()
 	}
-	u, err := url.Parse(server.URL)
-	require.NoError(t, err)
+	u := acptest.Must(url.Parse(server.URL))
 	return &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}
 }
 
@@ -397,8 +389,7 @@ func TestClaimedAtTheHub(t *testing.T) {
 					w.WriteHeader(http.StatusInternalServerError)
 				}))
 				defer server.Close()
-				u, err := url.Parse(server.URL)
-				require.NoError(t, err)
+				u := acptest.Must(url.Parse(server.URL))
 				call := other
 				call.Session = session
 				ch := newChain(t, s, pending.Options{
@@ -411,7 +402,7 @@ func TestClaimedAtTheHub(t *testing.T) {
 					},
 				})
 				defer ch.Close()
-				_, err = ch.Begin(t.Context(), call).Wait()
+				_, err := ch.Begin(t.Context(), call).Wait()
 				require.ErrorIs(t, err, pending.ErrPending)
 				return <-asked
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
@@ -38,8 +39,7 @@ func TestRule5Claim(t *testing.T) {
 			s := newStore(t)
 			first := s.Asker("first")
 			defer first.Close()
-			f, err := first.Post(two, tc.asked...)
-			require.NoError(t, err)
+			f := acptest.Must(first.Post(two, tc.asked...))
 			if !tc.alive {
 				first.Close()
 			}
@@ -67,15 +67,13 @@ func TestRule5SameWordsTwice(t *testing.T) {
 	s := newStore(t)
 	s.Now = time.Now
 	for _, answer := range []string{"first", "second"} {
-		f, err := post(s, other)
-		require.NoError(t, err)
+		f := acptest.Must(post(s, other))
 		require.NoError(t, s.Answer(f, []convert.Answer{{Text: answer}}, "me"))
 	}
 	a := s.Asker("a test")
 	defer a.Close()
 	for _, answer := range []string{"first", "second"} {
-		f, err := a.Claim(other, again)
-		require.NoError(t, err)
+		f := acptest.Must(a.Claim(other, again))
 		require.Equal(t, answer, f.Answers[0].Text)
 	}
 	_, err := a.Claim(other, again)
@@ -90,21 +88,18 @@ func TestRule5Killed(t *testing.T) {
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), asHolder+"=1", "XDG_STATE_HOME="+state)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
+	out := acptest.Must(cmd.StdoutPipe())
+	in := acptest.Must(cmd.StdinPipe())
 	defer in.Close()
 	require.NoError(t, cmd.Start())
-	_, err = out.Read(make([]byte, 1)) // it has asked
+	_, err := out.Read(make([]byte, 1)) // it has asked
 	require.NoError(t, err)
 	s := &pending.Store{Dir: cmd.Dir, State: state + "/acp-bridge"}
 	_, err = find(s, shared)
 	require.ErrorIs(t, err, pending.ErrNotFound)
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	_, err = find(s, shared)
-	require.NoError(t, err)
+	acptest.Must(find(s, shared))
 }
 
 // A person is told the truth about a file that was shortened, and about answers
@@ -113,23 +108,19 @@ func TestTold(t *testing.T) {
 	s := newStore(t)
 	s.Report = nil
 	a := s.Asker("a test")
-	f, err := a.Post(other)
-	require.NoError(t, err)
+	f := acptest.Must(a.Post(other))
 	require.False(t, s.Lost(f))
 	for want, content := range map[string]string{
 		"has lost its id":     `{"questions":[{"question":"Go on?","answer":"Yes"}]}`,
 		"has lost its ticket": `{"id":"` + f.ID + `","questions":[{"question":"Go on?","answer":"Yes"}]}`,
 	} {
 		require.NoError(t, os.WriteFile(f.Path, []byte(content), 0o600))
-		now, err := s.Open(f.Path)
-		require.NoError(t, err)
+		now := acptest.Must(s.Open(f.Path))
 		require.ErrorContains(t, now.Foreign, want)
 		require.ErrorIs(t, now.Foreign, pending.ErrForeign)
 	}
-	f, err = a.Post(other)
-	require.NoError(t, err)
-	kept, err := a.Post(other, again)
-	require.NoError(t, err)
+	f = acptest.Must(a.Post(other))
+	kept := acptest.Must(a.Post(other, again))
 	a.Close()
 	require.True(t, s.Lost(f))
 	require.False(t, s.Lost(kept), "a successor may claim it")
@@ -140,17 +131,13 @@ func TestWithdraw(t *testing.T) {
 	s := newStore(t)
 	a := s.Asker("a test")
 	defer a.Close()
-	f, err := a.Post(service, again)
-	require.NoError(t, err)
-	now, err := a.Withdraw(f)
-	require.NoError(t, err)
+	f := acptest.Must(a.Post(service, again))
+	now := acptest.Must(a.Withdraw(f))
 	require.Nil(t, now)
 	require.NoFileExists(t, f.Path)
-	f, err = a.Post(service, again)
-	require.NoError(t, err)
+	f = acptest.Must(a.Post(service, again))
 	edit(t, f.Path, `"answer": null`, `"answer": 1`)
-	now, err = a.Withdraw(f)
-	require.NoError(t, err)
+	now = acptest.Must(a.Withdraw(f))
 	require.Equal(t, 2, now.Left())
 	require.FileExists(t, f.Path)
 	require.True(t, strings.HasPrefix(f.Path, s.Dir))

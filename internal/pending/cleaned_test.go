@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
@@ -50,8 +51,7 @@ func TestAnAnswerOutlivesItsFile(t *testing.T) {
 				if when == "after" {
 					gone(t, s, a)
 				}
-				o, err := a.Wait()
-				require.NoError(t, err)
+				o := acptest.Must(a.Wait())
 				require.Equal(t, []convert.Answer{goOn}, o.Answers)
 				used := 0
 				use := func() error { used++; return nil }
@@ -89,12 +89,10 @@ func TestACleanedFileIsWrittenAgain(t *testing.T) {
 			before := a.File()
 			clean(t, a)
 			if tc.taken {
-				_, err := post(s, service)
-				require.NoError(t, err)
+				acptest.Must(post(s, service))
 			}
 			require.Contains(t, <-said, before.Path+" was removed: the question waits in ")
-			now, err := s.Open(before.ID)
-			require.NoError(t, err)
+			now := acptest.Must(s.Open(before.ID))
 			require.Equal(t, tc.taken, now.Path != before.Path)
 			require.Equal(t, now.Path, a.File().Path)
 			require.Equal(t, before.Questions, now.Questions)
@@ -102,7 +100,7 @@ func TestACleanedFileIsWrittenAgain(t *testing.T) {
 			require.Equal(t, tc.want, (<-got).o.Status)
 			if tc.want == convert.Answered {
 				require.NoError(t, a.Deliver(func() error { return nil }))
-				_, err = s.Open(before.ID)
+				_, err := s.Open(before.ID)
 				require.ErrorIs(t, err, pending.ErrNotFound)
 			}
 		})
@@ -140,8 +138,7 @@ func TestACleanedFileEndsNothingElsewhere(t *testing.T) {
 			server := httptest.NewServer(watchtest.Proves("token", mux.ServeHTTP))
 			t.Cleanup(server.Close)
 			t.Cleanup(answer)
-			u, err := url.Parse(server.URL)
-			require.NoError(t, err)
+			u := acptest.Must(url.Parse(server.URL))
 			s, ann := newStore(t), newPerson()
 			problems := make(chan error, 99)
 			s.Report = func(err error) { problems <- err }
@@ -175,8 +172,7 @@ func TestACleanedFileEndsNothingElsewhere(t *testing.T) {
 			require.NoError(t, w.err)
 			require.Equal(t, []convert.Answer{goOn}, w.o.Answers)
 			require.NoError(t, a.Deliver(func() error { return nil }))
-			now, err := s.Open(ticking.File().ID)
-			require.NoError(t, err)
+			now := acptest.Must(s.Open(ticking.File().ID))
 			require.NoError(t, s.Remove(now))
 			<-ticks
 			require.Empty(t, problems)

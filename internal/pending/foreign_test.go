@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
@@ -44,17 +45,15 @@ func TestReplaced(t *testing.T) {
 			s := newStore(t)
 			var reports []error
 			s.Report = func(err error) { reports = append(reports, err) }
-			f, err := post(s, other)
-			require.NoError(t, err)
+			f := acptest.Must(post(s, other))
 			replace(t, f.Path, strings.Replace(read(t, f.Path), `"answer": null`, yes, 1))
-			_, err = find(s, other)
+			_, err := find(s, other)
 			require.ErrorIs(t, err, pending.ErrNotFound)
 			if name != "under another name" { // where nobody looks
 				require.Len(t, reports, 1)
 				require.ErrorIs(t, reports[0], pending.ErrForeign)
 			}
-			again, err := post(s, other)
-			require.NoError(t, err)
+			again := acptest.Must(post(s, other))
 			require.Equal(t, 1, again.Left(), "it is asked")
 		})
 	}
@@ -82,12 +81,11 @@ func TestWaitReplaced(t *testing.T) {
 func TestPipe(t *testing.T) {
 	s := newStore(t)
 	s.Report = nil
-	f, err := post(s, other)
-	require.NoError(t, err)
+	f := acptest.Must(post(s, other))
 	require.NoError(t, os.Remove(f.Path))
 	if err := syscall.Mkfifo(f.Path, 0o600); err != nil {
 		t.Skip("SKIPPED: no pipes here:", err)
 	}
-	_, err = find(s, other)
+	_, err := find(s, other)
 	require.ErrorIs(t, err, pending.ErrNotFound)
 }

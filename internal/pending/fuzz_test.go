@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // FuzzParse reads files that somebody edited. Whatever can be read can be
@@ -60,8 +61,7 @@ func TestComposeReadsBack(t *testing.T) {
 			c.Questions = append(c.Questions, q)
 		}
 		now := time.Unix(1e9, 0)
-		d, err := parse(compose(c, "i", now, "t"))
-		require.NoError(t, err)
+		d := acptest.Must(parse(compose(c, "i", now, "t")))
 		require.Equal(t, c.Questions, d.questions)
 		require.Equal(t, c.Session, d.session)
 		require.True(t, now.Equal(d.asked))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
@@ -19,11 +20,9 @@ func holder(t *testing.T, s *pending.Store) *os.File {
 	t.Helper()
 	_, err := post(s, service) // makes the lock
 	require.NoError(t, err)
-	found, err := filepath.Glob(filepath.Join(s.State, "questions", "*", "lock"))
-	require.NoError(t, err)
+	found := acptest.Must(filepath.Glob(filepath.Join(s.State, "questions", "*", "lock")))
 	require.Len(t, found, 1)
-	f, err := os.OpenFile(found[0], os.O_RDWR, 0)
-	require.NoError(t, err)
+	f := acptest.Must(os.OpenFile(found[0], os.O_RDWR, 0))
 	require.NoError(t, proc.TryLock(f))
 	return f
 }
@@ -76,8 +75,7 @@ func TestABusyProgramLetsOthersIn(t *testing.T) {
 		synctest.Wait() // it waits
 		require.NoError(t, f.Close())
 		for range 3 { // each at once behind the one before
-			file, err := s.Open(filepath.Join(s.Dir, pending.Folder, "pending-questions.json"))
-			require.NoError(t, err)
+			file := acptest.Must(s.Open(filepath.Join(s.Dir, pending.Folder, "pending-questions.json")))
 			require.NoError(t, s.Answer(file, []convert.Answer{{Text: "y"}, {}, {}}, "me"))
 		}
 		synctest.Wait()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
@@ -33,8 +34,7 @@ func TestWhatIsInTheFileWasFirst(t *testing.T) {
 	require.NoError(t, s.Answer(a.File(), []convert.Answer{{Selected: []string{"No"}}}, "Bob"))
 	stands := a.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "the editor")
 	require.Equal(t, []string{"No"}, stands.Answers[0].Selected)
-	o, err := a.Wait()
-	require.NoError(t, err)
+	o := acptest.Must(a.Wait())
 	require.Equal(t, stands, o)
 }
 
@@ -82,8 +82,7 @@ func TestUsedIsToldWhenItIsUsed(t *testing.T) {
 			})
 			server := httptest.NewServer(watchtest.Proves("token", mux.ServeHTTP))
 			t.Cleanup(server.Close)
-			u, err := url.Parse(server.URL)
-			require.NoError(t, err)
+			u := acptest.Must(url.Parse(server.URL))
 			s := newStore(t)
 			ch := newChain(t, s, pending.Options{Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}})
 			a := adapter.Asking(nil)
@@ -93,8 +92,7 @@ func TestUsedIsToldWhenItIsUsed(t *testing.T) {
 			} else {
 				a = ch.Post(t.Context(), other)
 			}
-			o, err := a.Wait()
-			require.NoError(t, err)
+			o := acptest.Must(a.Wait())
 			require.Equal(t, []string{"Yes"}, o.Answers[0].Selected)
 			require.Equal(t, test.broken, a.Deliver(func() error { return test.broken }))
 			if test.broken == nil {
@@ -129,13 +127,11 @@ func TestUsedIsToldOfOneCall(t *testing.T) {
 	})
 	server := httptest.NewServer(watchtest.Proves("token", mux.ServeHTTP))
 	t.Cleanup(server.Close)
-	u, err := url.Parse(server.URL)
-	require.NoError(t, err)
+	u := acptest.Must(url.Parse(server.URL))
 	ch := newChain(t, newStore(t), pending.Options{Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}})
 	begin := func(text string) *pending.Asking {
 		a := ch.Begin(t.Context(), convert.Call{Session: "a-session-of-one-connection", Questions: []convert.Question{{Text: text}}})
-		_, err := a.Wait()
-		require.NoError(t, err)
+		acptest.Must(a.Wait())
 		return a
 	}
 	one, two := begin("NumberOne"), begin("NumberTwo")
@@ -151,16 +147,13 @@ func TestUsedIsToldOfOneCall(t *testing.T) {
 // What lies beside the records of questions is none.
 func TestWhatIsNoRecord(t *testing.T) {
 	s := newStore(t)
-	f, err := post(s, other)
-	require.NoError(t, err)
-	folders, err := filepath.Glob(filepath.Join(s.State, "questions", "*"))
-	require.NoError(t, err)
+	f := acptest.Must(post(s, other))
+	folders := acptest.Must(filepath.Glob(filepath.Join(s.State, "questions", "*")))
 	for _, name := range []string{f.ID, "abcdefghijkl", "abcdefghijkl.json~", "notes.json", ".json"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folders[0], name), []byte(`{"asked":1}`), 0o600))
 	}
 	require.NoError(t, s.Answer(f, []convert.Answer{{Selected: []string{"Yes"}}}, "Bob"))
-	found, err := find(s, other)
-	require.NoError(t, err)
+	found := acptest.Must(find(s, other))
 	require.Equal(t, f.ID, found.ID)
 	require.Len(t, list(t, s), 1)
 }

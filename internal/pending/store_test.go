@@ -19,6 +19,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
@@ -78,8 +79,7 @@ func path(s *pending.Store, name string) string { return filepath.Join(s.Dir, pe
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
+	data := acptest.Must(os.ReadFile(path))
 	return string(data)
 }
 
@@ -95,8 +95,7 @@ func edit(t *testing.T, path string, oldNew ...string) {
 
 func TestPost(t *testing.T) {
 	s := newStore(t)
-	f, err := post(s, service)
-	require.NoError(t, err)
+	f := acptest.Must(post(s, service))
 	require.Equal(t, path(s, "pending-questions.json"), f.Path)
 	require.Equal(t, 3, f.Left())
 	ticket := gjson.Get(read(t, f.Path), "ticket").Str
@@ -135,31 +134,25 @@ func TestPost(t *testing.T) {
 }
 `, read(t, f.Path))
 	if runtime.GOOS != "windows" {
-		info, err := os.Stat(f.Path)
-		require.NoError(t, err)
+		info := acptest.Must(os.Stat(f.Path))
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-		info, err = os.Stat(filepath.Dir(f.Path))
-		require.NoError(t, err)
+		info = acptest.Must(os.Stat(filepath.Dir(f.Path)))
 		require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	}
 
-	again, err := find(s, service)
-	require.NoError(t, err)
+	again := acptest.Must(find(s, service))
 	require.Equal(t, f, again, "the same call waits in the same file")
 
-	second, err := post(s, other)
-	require.NoError(t, err)
+	second := acptest.Must(post(s, other))
 	require.Equal(t, path(s, "pending-questions-"+second.ID+".json"), second.Path)
-	third, err := post(s, other)
-	require.NoError(t, err)
+	third := acptest.Must(post(s, other))
 	require.NotEqual(t, second.ID, third.ID, "the same words are another asking")
 
-	entries, err := os.ReadDir(filepath.Dir(f.Path))
-	require.NoError(t, err)
+	entries := acptest.Must(os.ReadDir(filepath.Dir(f.Path)))
 	require.Len(t, entries, 4, "three files and the one that keeps them out of git")
 	require.Equal(t, "*\n", read(t, path(s, ".gitignore")))
 
-	_, err = post(s, convert.Call{})
+	_, err := post(s, convert.Call{})
 	require.ErrorIs(t, err, convert.ErrNoQuestions)
 }
 
@@ -167,16 +160,13 @@ func TestAnsweredByHand(t *testing.T) {
 	s := newStore(t)
 	_, err := find(s, service)
 	require.ErrorIs(t, err, pending.ErrNotFound)
-	posted, err := post(s, service)
-	require.NoError(t, err)
+	posted := acptest.Must(post(s, service))
 	edit(t, posted.Path, `"answer": null`, `"answer": "sqlite"`, `"answer": null`, `"answer": ["api", "and logs"]`)
-	f, err := find(s, service)
-	require.NoError(t, err)
+	f := acptest.Must(find(s, service))
 	require.False(t, f.Answered())
 	require.Equal(t, 1, f.Left())
 	edit(t, posted.Path, `"answer": null`, `"answer": "order-processor"`)
-	f, err = find(s, service)
-	require.NoError(t, err)
+	f = acptest.Must(find(s, service))
 	require.True(t, f.Answered())
 	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"API"}, Text: "and logs"}, {Text: "order-processor"}}, f.Answers)
 	require.NoError(t, s.Remove(f))
@@ -188,8 +178,7 @@ func TestAnsweredByHand(t *testing.T) {
 // brings them along answers nothing.
 func TestForeign(t *testing.T) {
 	s := newStore(t)
-	mine, err := post(s, service)
-	require.NoError(t, err)
+	mine := acptest.Must(post(s, service))
 	ticket := gjson.Get(read(t, mine.Path), "ticket").Str
 	const id = "abcdefghijkl"
 	for name, content := range map[string]string{
@@ -210,13 +199,11 @@ func TestForeign(t *testing.T) {
 			require.Len(t, reports, 1)
 			require.ErrorIs(t, reports[0], pending.ErrForeign)
 			require.ErrorContains(t, reports[0], "your acp-bridge did not ask the questions in "+brought)
-			f, err := post(s, other)
-			require.NoError(t, err)
+			f := acptest.Must(post(s, other))
 			require.NotEqual(t, brought, f.Path)
 			require.Equal(t, 1, f.Left())
 			require.Equal(t, content, read(t, brought))
-			byName, err := s.Open(brought)
-			require.NoError(t, err)
+			byName := acptest.Must(s.Open(brought))
 			require.ErrorIs(t, byName.Foreign, pending.ErrForeign)
 			a := s.Asker("a test")
 			defer a.Close()
@@ -230,7 +217,7 @@ func TestForeign(t *testing.T) {
 	copied := &pending.Store{Dir: t.TempDir(), State: s.State}
 	require.NoError(t, os.Mkdir(filepath.Join(copied.Dir, pending.Folder), 0o755))
 	require.NoError(t, os.WriteFile(path(copied, "pending-questions.json"), []byte(answered), 0o600))
-	_, err = find(copied, service)
+	_, err := find(copied, service)
 	require.ErrorIs(t, err, pending.ErrNotFound)
 	require.NoError(t, take(s, service, func() error { return nil }))
 	require.NoError(t, os.WriteFile(mine.Path, []byte(answered), 0o600))
@@ -242,8 +229,7 @@ func TestForeign(t *testing.T) {
 // Of several who answer all but one are told who was first, and when.
 func TestFirstAnswerStands(t *testing.T) {
 	s := newStore(t)
-	f, err := post(s, other)
-	require.NoError(t, err)
+	f := acptest.Must(post(s, other))
 	var told []error
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -257,8 +243,7 @@ func TestFirstAnswerStands(t *testing.T) {
 		})
 	}
 	all.Wait()
-	now, err := find(s, other)
-	require.NoError(t, err)
+	now := acptest.Must(find(s, other))
 	require.Equal(t, now.By, now.Answers[0].Text)
 	require.Len(t, told, 3)
 	for _, err := range told {
@@ -266,8 +251,7 @@ func TestFirstAnswerStands(t *testing.T) {
 		require.ErrorContains(t, err, "answered by "+now.By+" at 2026-02-04T22:16:32Z")
 	}
 	edit(t, f.Path, now.By, "mine")
-	now, err = find(s, other)
-	require.NoError(t, err)
+	now = acptest.Must(find(s, other))
 	require.Empty(t, now.By, "a hand has changed it")
 	require.ErrorContains(t, s.Answer(now, []convert.Answer{{Text: "x"}}, "Eve"), "answered by hand at")
 }
@@ -277,12 +261,10 @@ func TestFirstAnswerStands(t *testing.T) {
 func TestDismiss(t *testing.T) {
 	s := newStore(t)
 	c := convert.Call{Questions: []convert.Question{{Text: "And the order?", Options: []convert.Option{{Label: "Cancel"}, {Label: "Keep"}}}}}
-	f, err := post(s, c)
-	require.NoError(t, err)
+	f := acptest.Must(post(s, c))
 	require.True(t, f.Untouched())
 	require.NoError(t, s.Dismiss(f, "Ann"))
-	now, err := find(s, c)
-	require.NoError(t, err)
+	now := acptest.Must(find(s, c))
 	require.True(t, now.Cancelled)
 	require.False(t, now.Answered())
 	require.False(t, now.Untouched())
@@ -291,8 +273,7 @@ func TestDismiss(t *testing.T) {
 	require.ErrorContains(t, s.Dismiss(f, "Bob"), "cancelled by Ann")
 	require.NoError(t, take(s, c, func() error { return nil }))
 
-	f, err = post(s, c)
-	require.NoError(t, err)
+	f = acptest.Must(post(s, c))
 	require.NoError(t, s.Answer(f, []convert.Answer{{Selected: []string{"Keep"}}}, "Bob"))
 	require.ErrorContains(t, s.Dismiss(f, "Ann"), "answered by Bob")
 }
@@ -301,8 +282,7 @@ func TestDismiss(t *testing.T) {
 // is not lost.
 func TestChangedMeanwhile(t *testing.T) {
 	s := newStore(t)
-	f, err := post(s, service)
-	require.NoError(t, err)
+	f := acptest.Must(post(s, service))
 	edit(t, f.Path, `"answer": null`, `"answer": "SQLite"`)
 	require.ErrorIs(t, s.Answer(f, []convert.Answer{{Text: "a"}, {Text: "b"}, {Text: "c"}}, "me"), pending.ErrChanged)
 	require.Contains(t, read(t, f.Path), `"answer": "SQLite"`)
@@ -315,16 +295,14 @@ func TestRule6Deliver(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	for range 10 {
-		f, err := post(s, other)
-		require.NoError(t, err)
+		f := acptest.Must(post(s, other))
 		require.NoError(t, s.Answer(f, []convert.Answer{{Text: "yes"}}, "me"))
 		full := errors.New("disk full")
 		require.ErrorIs(t, take(s, other, func() error { return full }), full)
 		require.FileExists(t, f.Path)
 
 		a := s.Asker("a test")
-		f, err = a.Claim(other, again)
-		require.NoError(t, err)
+		f = acptest.Must(a.Claim(other, again))
 		another := s.Asker("another test")
 		require.ErrorIs(t, another.Deliver(f, func() error { panic("used") }), life.ErrTaken, "to have seen it is not to have it")
 		another.Close()
@@ -349,7 +327,7 @@ func TestRule6Deliver(t *testing.T) {
 		require.ErrorIs(t, s.Answer(f, []convert.Answer{{Text: "no"}}, "late"), pending.ErrGone)
 		require.NoFileExists(t, f.Path)
 		a.Close()
-		_, err = find(s, other)
+		_, err := find(s, other)
 		require.ErrorIs(t, err, pending.ErrNotFound)
 	}
 }
@@ -360,12 +338,11 @@ func TestRule6Removed(t *testing.T) {
 	s := newStore(t)
 	a := s.Asker("a test")
 	defer a.Close()
-	f, err := a.Post(other, again)
-	require.NoError(t, err)
+	f := acptest.Must(a.Post(other, again))
 	require.NoError(t, s.Answer(f, []convert.Answer{{Text: "yes"}}, "me"))
 	require.NoError(t, a.Deliver(f, func() error { return s.Remove(f) }))
 	require.ErrorIs(t, a.Deliver(f, func() error { panic("used") }), pending.ErrGone)
-	_, err = find(s, other)
+	_, err := find(s, other)
 	require.ErrorIs(t, err, pending.ErrNotFound)
 }
 
@@ -377,11 +354,10 @@ func TestBadAnswers(t *testing.T) {
 		{`"question": "Which features?"`, `"question": "Which?"`, `an answer cannot be used: question 2 is not the one that was asked: "Which?"`},
 	} {
 		s := newStore(t)
-		f, err := post(s, service)
-		require.NoError(t, err)
+		f := acptest.Must(post(s, service))
 		edit(t, f.Path, tc.old, tc.new)
 		before := read(t, f.Path)
-		_, err = find(s, service)
+		_, err := find(s, service)
 		require.ErrorIs(t, err, pending.ErrAnswer)
 		require.ErrorContains(t, err, f.Path+": ")
 		require.ErrorContains(t, err, tc.want)
@@ -394,12 +370,11 @@ func TestBadAnswers(t *testing.T) {
 // A damaged file stays, whosever it was.
 func TestDamaged(t *testing.T) {
 	s := newStore(t)
-	f, err := post(s, service)
-	require.NoError(t, err)
+	f := acptest.Must(post(s, service))
 	edit(t, f.Path, `"answer": null`, `"answer": "SQLite",`)
 	before := read(t, f.Path)
 
-	_, err = find(s, service)
+	_, err := find(s, service)
 	require.ErrorIs(t, err, pending.ErrDamaged)
 	require.ErrorContains(t, err, f.Path+" is damaged: line 20: ")
 
@@ -407,8 +382,7 @@ func TestDamaged(t *testing.T) {
 	s.Report = func(err error) { reports = append(reports, err.Error()) }
 	_, err = find(s, other)
 	require.ErrorIs(t, err, pending.ErrNotFound)
-	second, err := post(s, other)
-	require.NoError(t, err)
+	second := acptest.Must(post(s, other))
 	require.Equal(t, path(s, "pending-questions-"+second.ID+".json"), second.Path)
 	require.Len(t, reports, 1)
 	require.Contains(t, reports[0], f.Path+" is damaged")
@@ -417,14 +391,12 @@ func TestDamaged(t *testing.T) {
 	for _, content := range []string{"", "[]", "{}", `{"questions":[]}`, `{"questions":"[{\"question\":\"a\"}]"}`,
 		`{"sessionId":7,"questions":[{"question":"a"}]}`, `{"questions":[{"question":7}]}`} {
 		require.NoError(t, os.WriteFile(f.Path, []byte(content), 0o600))
-		all, err := s.List()
-		require.NoError(t, err)
+		all := acptest.Must(s.List())
 		require.Len(t, all, 2)
 		require.ErrorIs(t, all[0].Err, pending.ErrDamaged, content)
 		require.Equal(t, content, read(t, f.Path))
 	}
-	damaged, err := s.Open(f.Path)
-	require.NoError(t, err)
+	damaged := acptest.Must(s.Open(f.Path))
 	require.NoError(t, s.Remove(damaged), "by name it can be removed")
 	require.NoFileExists(t, f.Path)
 }
@@ -438,16 +410,14 @@ func TestAnswer(t *testing.T) {
 	"questions": [ {"answer": 7, "question": "One?", "x": [null], "answer": null},
 		{"question": "Two?", "options": ["a", "1"], "multiSelect": true },{"question":"Three?"}], "z": "answer"}`
 	require.NoError(t, os.WriteFile(name, []byte(before), 0o644))
-	f, err := s.Open("")
-	require.NoError(t, err)
+	f := acptest.Must(s.Open(""))
 	require.NoError(t, f.Err)
 	answers := []convert.Answer{{Text: "uno"}, {Selected: []string{"a"}, Text: "1"}, {Text: "tres", Note: "n"}}
 	require.NoError(t, s.Answer(f, answers, "me"))
 	require.Equal(t, `{"mine": {"a" : 1},
 	"questions": [ {"answer": 7, "question": "One?", "x": [null], "answer": "uno"},
 		{"answer": {"selected":["a"],"text":"1"}, "question": "Two?", "options": ["a", "1"], "multiSelect": true },{"answer": {"text":"tres","note":"n"}, "question":"Three?"}], "z": "answer"}`, read(t, name))
-	f, err = s.Open(name)
-	require.NoError(t, err)
+	f = acptest.Must(s.Open(name))
 	require.Equal(t, answers, f.Answers)
 
 	require.Error(t, s.Answer(f, answers[:1], "me"))
@@ -462,35 +432,29 @@ func TestAnswer(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	s := newStore(t)
-	all, err := s.List()
-	require.NoError(t, err)
+	all := acptest.Must(s.List())
 	require.Empty(t, all)
-	_, err = s.Open("")
+	_, err := s.Open("")
 	require.EqualError(t, err, "no open questions")
 	require.NoDirExists(t, filepath.Join(s.Dir, pending.Folder), "looking makes nothing")
 
-	first, err := post(s, service)
-	require.NoError(t, err)
-	f, err := s.Open("")
-	require.NoError(t, err)
+	first := acptest.Must(post(s, service))
+	f := acptest.Must(s.Open(""))
 	require.Equal(t, first, f, "all of the questions is in the file")
-	second, err := post(s, other)
-	require.NoError(t, err)
+	second := acptest.Must(post(s, other))
 	_, err = s.Open("")
 	require.ErrorIs(t, err, pending.ErrAmbiguous)
 	require.ErrorContains(t, err, first.ID)
 	_, err = s.Open(second.ID[:7])
 	require.ErrorIs(t, err, pending.ErrNotFound, "it may be how another begins")
-	f, err = s.Open(second.ID[:8])
-	require.NoError(t, err)
+	f = acptest.Must(s.Open(second.ID[:8]))
 	require.Equal(t, other.Questions, f.Questions)
 	var others []string // no file of ours, and it may be changed or removed
 	for _, name := range []string{"package.json", "pending-questions.txt"} {
 		others = append(others, filepath.Join(filepath.Dir(first.Path), name))
 		require.NoError(t, os.WriteFile(others[len(others)-1], []byte("{}"), 0o600))
 	}
-	all, err = s.List()
-	require.NoError(t, err)
+	all = acptest.Must(s.List())
 	require.Len(t, all, 2)
 	for _, name := range append(others, "0z", "no.json", "/no/such/file") {
 		_, err = s.Open(name)
@@ -508,8 +472,7 @@ func TestReordered(t *testing.T) {
 		require.NoError(t, err)
 		text := strings.NewReplacer(append(swap, `"answer": null`, `"answer": 1`)...).Replace(read(t, f.Path))
 		require.NoError(t, os.WriteFile(f.Path, []byte(text), 0o600))
-		f, err = s.Open(f.ID)
-		require.NoError(t, err)
+		f = acptest.Must(s.Open(f.ID))
 		require.ErrorContains(t, f.Err, "the options of question 1 are not those that were asked, in that order")
 		require.Empty(t, f.Answers)
 	}
@@ -532,11 +495,9 @@ func TestLinks(t *testing.T) {
 	s.Report = nil
 	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, pending.Folder), 0o700))
 	require.NoError(t, os.Symlink(target, path(s, "pending-questions.json")))
-	f, err := post(s, service)
-	require.NoError(t, err)
+	f := acptest.Must(post(s, service))
 	require.NotEqual(t, path(s, "pending-questions.json"), f.Path)
-	all, err := s.List()
-	require.NoError(t, err)
+	all := acptest.Must(s.List())
 	require.Len(t, all, 2)
 	require.ErrorIs(t, all[0].Err, pending.ErrDamaged)
 
@@ -547,8 +508,7 @@ func TestLinks(t *testing.T) {
 	f, err = find(s, service)
 	require.ErrorIs(t, err, pending.ErrNotFound, "one that is a link is not read: %v", f)
 
-	entries, err := os.ReadDir(outside)
-	require.NoError(t, err)
+	entries := acptest.Must(os.ReadDir(outside))
 	require.Len(t, entries, 1)
 	require.Equal(t, "precious", read(t, target))
 }
@@ -574,8 +534,7 @@ func TestManyPrograms(t *testing.T) {
 		}
 	}
 	store := &pending.Store{Dir: dir, State: filepath.Join(state, "acp-bridge")}
-	all, err := store.List()
-	require.NoError(t, err)
+	all := acptest.Must(store.List())
 	got := map[string]string{}
 	sharedFiles := 0
 	for _, f := range all {
@@ -605,8 +564,7 @@ func TestManyPrograms(t *testing.T) {
 func TestFileIsAlwaysWhole(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	f, err := post(s, service)
-	require.NoError(t, err)
+	f := acptest.Must(post(s, service))
 	done := make(chan error, 1)
 	go func() {
 		var err error

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
@@ -25,8 +26,7 @@ type waiting struct {
 func wait(ctx context.Context, t *testing.T, s *pending.Store) *waiting {
 	t.Helper()
 	s.Interval = time.Second
-	f, err := post(s, other)
-	require.NoError(t, err)
+	f := acptest.Must(post(s, other))
 	w := &waiting{file: f, result: make(chan *pending.File, 1)}
 	go func() {
 		var f *pending.File
@@ -181,12 +181,10 @@ func TestWaitSameSizeAndTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		w := wait(t.Context(), t, s)
-		before, err := os.Stat(w.file.Path)
-		require.NoError(t, err)
+		before := acptest.Must(os.Stat(w.file.Path))
 		edit(t, w.file.Path, `"answer": null`, `"answer": "no"`)
 		require.NoError(t, os.Chtimes(w.file.Path, time.Time{}, before.ModTime()))
-		after, err := os.Stat(w.file.Path)
-		require.NoError(t, err)
+		after := acptest.Must(os.Stat(w.file.Path))
 		require.Equal(t, before.Size(), after.Size())
 		require.Equal(t, before.ModTime(), after.ModTime())
 		require.Equal(t, []string{"No"}, (<-w.result).Answers[0].Selected)
@@ -198,8 +196,7 @@ func TestWaitInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		s.Interval = time.Second
-		f, err := post(s, service)
-		require.NoError(t, err)
+		f := acptest.Must(post(s, service))
 		w := &waiting{file: f, result: make(chan *pending.File, 1)}
 		go func() {
 			var f *pending.File

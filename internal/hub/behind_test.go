@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
@@ -19,16 +20,13 @@ import (
 // untold are two hubs that nobody tells anything: they ask from time to time.
 func untold(t *testing.T) []*hub.Board {
 	url := natsServer(t)
-	conn, err := nats.Connect(url, nats.Timeout(patience), nats.RetryOnFailedConnect(true))
-	require.NoError(t, err)
+	conn := acptest.Must(nats.Connect(url, nats.Timeout(patience), nats.RetryOnFailedConnect(true)))
 	t.Cleanup(conn.Close)
-	js, err := conn.JetStream(nats.MaxWait(patience))
-	require.NoError(t, err)
-	_, err = js.AddStream(&nats.StreamConfig{
+	js := acptest.Must(conn.JetStream(nats.MaxWait(patience)))
+	acptest.Must(js.AddStream(&nats.StreamConfig{
 		Name: "KV_questions", Subjects: []string{"$KV.questions.>"}, MaxMsgsPerSubject: 1,
 		AllowDirect: true, AllowRollup: true, DenyDelete: true, MaxConsumers: 2,
-	})
-	require.NoError(t, err)
+	}))
 	boards := []*hub.Board{boardAt(t, url, hub.Options{}), boardAt(t, url, hub.Options{})}
 	for taken := 0; taken < 2; { // both places
 		for name := range js.ConsumerNames("KV_questions") {
@@ -52,8 +50,7 @@ func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
 	for i := range 8 {
 		ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: "q"}
 		words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }
-		_, err := boards[0].Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
-		require.NoError(t, err)
+		acptest.Must(boards[0].Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?")))
 		var both sync.WaitGroup
 		for by, b := range boards {
 			both.Go(func() {
@@ -71,8 +68,7 @@ func TestUsedAtAnotherHub(t *testing.T) {
 	boards := untold(t)
 	r := answer(t, boards[0], ask(t, boards[0], "d", "q", "Go?"), "Yes", "phone")
 	require.NoError(t, boards[1].CatchUp(t.Context()))
-	_, err := boards[0].Consumed(t.Context(), r.Ref())
-	require.NoError(t, err)
+	acptest.Must(boards[0].Consumed(t.Context(), r.Ref()))
 	require.True(t, ask(t, boards[1], "d", "q", "Go?").Open())
 }
 
@@ -97,19 +93,13 @@ func TestNoHubDeniesWhatAnotherHasTold(t *testing.T) {
 		one, two := boards[i%2], boards[(i+1)%2]
 		ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: "q"}
 		words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }
-		_, err := one.Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
-		require.NoError(t, err)
-		_, err = two.Answer(t.Context(), ref, words, "me")
-		require.NoError(t, err)
-		_, err = one.Consumed(t.Context(), ref)
-		require.NoError(t, err)
-		done, err := two.ForgetBy(t.Context(), "me", everything, nil)
-		require.NoError(t, err)
+		acptest.Must(one.Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?")))
+		acptest.Must(two.Answer(t.Context(), ref, words, "me"))
+		acptest.Must(one.Consumed(t.Context(), ref))
+		done := acptest.Must(two.ForgetBy(t.Context(), "me", everything, nil))
 		require.Equal(t, hub.Forgotten{Answers: 1}, done)
 		// The answer was consumed: the same again is another question.
-		_, err = two.Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
-		require.NoError(t, err)
-		_, err = one.TakeBack(t.Context(), ref, convert.Outcome{Status: convert.Cancelled}, "")
-		require.NoError(t, err)
+		acptest.Must(two.Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?")))
+		acptest.Must(one.TakeBack(t.Context(), ref, convert.Outcome{Status: convert.Cancelled}, ""))
 	}
 }

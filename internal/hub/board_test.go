@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
@@ -42,10 +43,8 @@ func boardBeside(t *testing.T) *hub.Board {
 // openWithStore is open, and what the board keeps its questions in.
 func openWithStore(t *testing.T, dir string, o hub.Options) (*hub.Board, *hubstore.Store) {
 	t.Helper()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
-	require.NoError(t, err)
-	b, err := hub.Open(t.Context(), store, o)
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: dir}))
+	b := acptest.Must(hub.Open(t.Context(), store, o))
 	t.Cleanup(func() { b.Close(); store.Close() })
 	return b, store
 }
@@ -60,9 +59,7 @@ func asking(conversation, name, text string) hub.Asking {
 
 func ask(t *testing.T, b *hub.Board, conversation, id, text string) *hub.Record {
 	t.Helper()
-	r, err := b.Ask(t.Context(), asking(conversation, id, text))
-	require.NoError(t, err)
-	return r
+	return acptest.Must(b.Ask(t.Context(), asking(conversation, id, text)))
 }
 
 func says(labels ...string) func(*hub.Record) ([]convert.Answer, error) {
@@ -73,9 +70,7 @@ func ref(r *hub.Record) hub.Ref { return hub.Ref{Conversation: r.Conversation, I
 
 func answer(t *testing.T, b *hub.Board, r *hub.Record, label, by string) *hub.Record {
 	t.Helper()
-	r, err := b.Answer(t.Context(), r.Ref(), says(label), by)
-	require.NoError(t, err)
-	return r
+	return acptest.Must(b.Answer(t.Context(), r.Ref(), says(label), by))
 }
 
 // The same call again is the same question; the same words are not.
@@ -100,8 +95,7 @@ func TestSameQuestion(t *testing.T) {
 		again := ask(t, b, "c", r.ID, "Go?")
 		require.False(t, again.Open())
 		require.Equal(t, "Yes", again.End.Answers[0].Selected[0])
-		_, err := b.Consumed(t.Context(), ref(r))
-		require.NoError(t, err)
+		acptest.Must(b.Consumed(t.Context(), ref(r)))
 		require.True(t, ask(t, b, "c", r.ID, "Go?").Open(), "once it was used it is asked anew")
 	}
 	require.True(t, ask(t, b, "c", "id9", "Go?").Open())
@@ -180,8 +174,7 @@ func TestManyAnswerAtOnce(t *testing.T) {
 		<-done
 	}
 	require.Len(t, won, 1)
-	now, err := b.Find("c", "id")
-	require.NoError(t, err)
+	now := acptest.Must(b.Find("c", "id"))
 	require.Equal(t, <-won, now.End.By)
 }
 
@@ -193,29 +186,24 @@ func TestReceipts(t *testing.T) {
 		do   func(context.Context, hub.Ref) (*hub.Record, error)
 		want string
 	}{{b.Delivered, "delivered"}, {b.Consumed, "consumed"}, {b.Delivered, "consumed"}} {
-		now, err := step.do(t.Context(), ref(r))
-		require.NoError(t, err)
+		now := acptest.Must(step.do(t.Context(), ref(r)))
 		require.Equal(t, step.want, now.End.Receipt())
 	}
-	now, err := b.Refuse(t.Context(), ref(r), "too late")
-	require.NoError(t, err)
+	now := acptest.Must(b.Refuse(t.Context(), ref(r), "too late"))
 	require.Equal(t, "consumed", now.End.Receipt(), "what was used cannot be refused")
 
 	// An asker that has an outcome from elsewhere.
 	r = ask(t, b, "d", "id", "Go?")
-	now, err = b.TakeBack(t.Context(), ref(r), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"No"}}}}, "editor")
-	require.NoError(t, err)
+	now = acptest.Must(b.TakeBack(t.Context(), ref(r), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"No"}}}}, "editor"))
 	require.Equal(t, "consumed", now.End.Receipt())
 	require.Equal(t, "editor", now.End.By)
 	r = ask(t, b, "s", "id", "What is your API key?")
-	now, err = b.TakeBack(t.Context(), ref(r), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "sk-live-123"}}}, "editor")
-	require.NoError(t, err)
+	now = acptest.Must(b.TakeBack(t.Context(), ref(r), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "sk-live-123"}}}, "editor"))
 	require.Equal(t, "(not shown)", now.End.Answers[0].Text, "a secret is not kept, whoever says it")
 	r = answer(t, b, ask(t, b, "e", "id", "Go?"), "Yes", "phone")
-	_, err = b.TakeBack(t.Context(), ref(r), convert.Outcome{Status: convert.Cancelled}, "editor")
+	_, err := b.TakeBack(t.Context(), ref(r), convert.Outcome{Status: convert.Cancelled}, "editor")
 	require.ErrorIs(t, err, hub.ErrSettled)
-	now, err = b.Find("e", "id")
-	require.NoError(t, err)
+	now = acptest.Must(b.Find("e", "id"))
 	require.Equal(t, "undeliverable", now.End.Receipt())
 	require.Equal(t, "Yes", now.End.Answers[0].Selected[0], "the answer is kept, and is not delivered")
 	require.True(t, ask(t, b, "e", "id", "Go?").Open())
@@ -245,8 +233,7 @@ func TestAskerIsGoneAndComesBack(t *testing.T) {
 	}
 	await(false)
 	await(true)
-	answerable, err := b.Find("c", "id")
-	require.NoError(t, err)
+	answerable := acptest.Must(b.Find("c", "id"))
 	require.True(t, answerable.Open())
 	ctx, cancel := context.WithCancel(t.Context())
 	waited := make(chan *hub.Record)
@@ -275,13 +262,11 @@ func TestRestartAndKeep(t *testing.T) {
 	during(hub.Options{}, func(b *hub.Board) {
 		ask(t, b, "c", "open", "Go?")
 		had := answer(t, b, ask(t, b, "c", "answered", "Stop?"), "No", "phone")
-		_, err := b.Consumed(t.Context(), had.Ref())
-		require.NoError(t, err)
+		acptest.Must(b.Consumed(t.Context(), had.Ref()))
 		answer(t, b, ask(t, b, "c", "unfetched", "Wait?"), "Yes", "phone")
 	})
 	during(hub.Options{}, func(b *hub.Board) {
-		r, err := b.Find("c", "open")
-		require.NoError(t, err)
+		r := acptest.Must(b.Find("c", "open"))
 		require.True(t, r.Open())
 		require.Equal(t, "No", b.Settled("stop no phone", 10)[0].End.Answers[0].Selected[0])
 		require.Empty(t, b.Settled("stop yes", 10))
@@ -307,20 +292,17 @@ func TestRestartAndKeep(t *testing.T) {
 func TestKeepWithAWrongClock(t *testing.T) {
 	b, store := openWithStore(t, t.TempDir(), hub.Options{Keep: 24 * time.Hour})
 	settled := answer(t, b, ask(t, b, "c", "q", "Go?"), "Yes", "phone")
-	e, err := store.Get(t.Context(), settled.Key())
-	require.NoError(t, err)
+	e := acptest.Must(store.Get(t.Context(), settled.Key()))
 	var all map[string]any
 	require.NoError(t, json.Unmarshal(e.Value, &all))
 	all["end"].(map[string]any)["at"] = time.Now().AddDate(0, 0, -2)
-	value, err := json.Marshal(all)
-	require.NoError(t, err)
-	_, err = store.Update(t.Context(), e.Key, value, e.Revision)
-	require.NoError(t, err)
+	value := acptest.Must(json.Marshal(all))
+	acptest.Must(store.Update(t.Context(), e.Key, value, e.Revision))
 	is := func() *hub.Record { r, _ := b.FindRef(settled.Ref()); return r }
 	require.Eventually(t, func() bool { return time.Since(is().End.At) > 24*time.Hour }, time.Minute, time.Millisecond)
 	b.Tidy(time.Now())
 	require.NoError(t, b.CatchUp(t.Context()))
-	_, err = store.Get(t.Context(), e.Key)
+	_, err := store.Get(t.Context(), e.Key)
 	require.NoError(t, err, "it was just settled")
 	b.Tidy(time.Now().Add(2 * time.Hour))
 	_, err = store.Get(t.Context(), e.Key)

@@ -8,16 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
 func openBounded(t *testing.T, o Options) *Board {
 	t.Helper()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	t.Cleanup(store.Close)
-	b, err := Open(t.Context(), store, o)
-	require.NoError(t, err)
+	b := acptest.Must(Open(t.Context(), store, o))
 	t.Cleanup(b.Close)
 	return b
 }
@@ -39,24 +38,21 @@ func sayYes(*Record) ([]convert.Answer, error) { return []convert.Answer{{Text: 
 func TestBoundsOfADevice(t *testing.T) {
 	t.Parallel()
 	b := openBounded(t, Options{})
-	r, err := b.Ask(t.Context(), askingOf("bot", "a", ""))
-	require.NoError(t, err)
+	r := acptest.Must(b.Ask(t.Context(), askingOf("bot", "a", "")))
 	require.Equal(t, load{open: 1, bytes: r.size}, b.loads["bot"])
 	require.Positive(t, r.size)
 	for _, full := range []load{{open: maxOpen}, {open: 1, bytes: maxBytes - 10}} {
 		b.loads["bot"] = full
-		_, err = b.Ask(t.Context(), other(askingOf("bot", "b", "p")))
+		_, err := b.Ask(t.Context(), other(askingOf("bot", "b", "p")))
 		var bound *BoundError
 		require.ErrorAs(t, err, &bound)
 		require.Contains(t, bound.Error(), fmt.Sprint(bound.Limit))
-		_, err = b.Ask(t.Context(), other(askingOf("other", fmt.Sprint(full.open), "p")))
-		require.NoError(t, err)
+		acptest.Must(b.Ask(t.Context(), other(askingOf("other", fmt.Sprint(full.open), "p"))))
 		_, err = b.Ask(t.Context(), askingOf("bot", "a", ""))
 		require.NoError(t, err, "that is there already")
 	}
 	b.loads["bot"] = load{open: 1, bytes: r.size}
-	_, err = b.Answer(t.Context(), r.Ref(), sayYes, "phone")
-	require.NoError(t, err)
+	acptest.Must(b.Answer(t.Context(), r.Ref(), sayYes, "phone"))
 	require.Zero(t, b.loads["bot"].open+b.loads["bot"].bytes)
 }
 
@@ -65,12 +61,9 @@ func TestMarkersGo(t *testing.T) {
 	t.Parallel()
 	b := openBounded(t, Options{Keep: 20 * time.Millisecond})
 	for i := range 5 {
-		r, err := b.Ask(t.Context(), askingOf("bot", fmt.Sprint(i), ""))
-		require.NoError(t, err)
-		_, err = b.Answer(t.Context(), r.Ref(), sayYes, "phone")
-		require.NoError(t, err)
-		_, err = b.Consumed(t.Context(), r.Ref())
-		require.NoError(t, err)
+		r := acptest.Must(b.Ask(t.Context(), askingOf("bot", fmt.Sprint(i), "")))
+		acptest.Must(b.Answer(t.Context(), r.Ref(), sayYes, "phone"))
+		acptest.Must(b.Consumed(t.Context(), r.Ref()))
 	}
 	require.Eventually(t, func() bool {
 		e, err := b.store.Engine(t.Context())
@@ -89,11 +82,9 @@ func TestMarkersGo(t *testing.T) {
 func TestAHubThatStoodStill(t *testing.T) {
 	t.Parallel()
 	b := openBounded(t, Options{Lease: time.Hour})
-	_, err := b.Ask(t.Context(), askingOf("bot", "a", "p"))
-	require.NoError(t, err)
+	acptest.Must(b.Ask(t.Context(), askingOf("bot", "a", "p")))
 	gone := func() bool {
-		r, err := b.Find("c", "a")
-		require.NoError(t, err)
+		r := acptest.Must(b.Find("c", "a"))
 		return r.Gone
 	}
 	woke := time.Now().Add(8 * time.Hour)
@@ -104,8 +95,7 @@ func TestAHubThatStoodStill(t *testing.T) {
 	require.True(t, gone())
 	successor := askingOf("bot", "a", "q")
 	successor.Name = "b"
-	_, err = b.Ask(t.Context(), successor)
-	require.NoError(t, err)
+	acptest.Must(b.Ask(t.Context(), successor))
 	require.False(t, gone(), "its successor is there")
 }
 

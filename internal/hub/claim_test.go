@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -29,9 +30,8 @@ func TestClaim(t *testing.T) {
 	b, store := openWithStore(t, dir, hub.Options{Lease: time.Hour})
 	a := asking("c", "q", "Go on?")
 	a.Asker = "dead"
-	asked, err := b.Ask(t.Context(), a)
-	require.NoError(t, err)
-	_, err = b.Claim(t.Context(), as(asked, "a"))
+	asked := acptest.Must(b.Ask(t.Context(), a))
+	_, err := b.Claim(t.Context(), as(asked, "a"))
 	require.ErrorIs(t, err, hub.ErrNotFound, "it is open")
 	answer(t, b, asked, "Yes", "phone")
 	b.Expire(time.Now().Add(2 * time.Hour))
@@ -56,11 +56,9 @@ func TestClaim(t *testing.T) {
 	_, err = b.Claim(t.Context(), as(asked, mine))
 	require.NoError(t, err, "it is at it still")
 	a.Asker = "late"
-	other, err := b.Ask(t.Context(), a)
-	require.NoError(t, err)
+	other := acptest.Must(b.Ask(t.Context(), a))
 	require.True(t, other.Open(), "the outcome goes to one of them")
-	_, err = b.Cancel(t.Context(), other.Ref(), "phone")
-	require.NoError(t, err)
+	acptest.Must(b.Cancel(t.Context(), other.Ref(), "phone"))
 	b.Close()
 	store.Close()
 
@@ -69,8 +67,7 @@ func TestClaim(t *testing.T) {
 		_, err = b.Claim(t.Context(), as(asked, "next"))
 	}
 	require.NoError(t, err)
-	_, err = b.Consumed(t.Context(), as(asked, "next"))
-	require.NoError(t, err)
+	acptest.Must(b.Consumed(t.Context(), as(asked, "next")))
 	_, err = b.Claim(t.Context(), as(asked, mine))
 	require.ErrorIs(t, err, hub.ErrSettled, "it was used")
 }
@@ -88,9 +85,7 @@ func TestDeliveredSoon(t *testing.T) {
 	}
 	find := func(id string) *hub.Record {
 		t.Helper()
-		r, err := b.Find("c", id)
-		require.NoError(t, err)
-		return r
+		return acptest.Must(b.Find("c", id))
 	}
 	given("left")
 	require.Eventually(t, func() bool { return find("left").End.Receipt() == "delivered" }, time.Minute, time.Millisecond)
@@ -102,12 +97,10 @@ func TestDeliveredSoon(t *testing.T) {
 		answer(t, b, ask(t, b, "others", fmt.Sprint(i), "Stop?"), "Yes", "phone")
 	}
 	require.Equal(t, answered.Revision, find("used").Revision)
-	used, err := b.Consumed(t.Context(), ref)
-	require.NoError(t, err)
+	used := acptest.Must(b.Consumed(t.Context(), ref))
 	given("closing")
 	b.Close()
-	b, err = hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
+	b = acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 	t.Cleanup(b.Close)
 	require.Equal(t, "delivered", find("closing").End.Receipt(), "before the hour was over")
 	require.Equal(t, used.Revision, find("used").Revision, "there was nothing to note")

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -31,8 +32,7 @@ func TestAnOldAnswerIsNoneToANewQuestion(t *testing.T) {
 			found, err := b.Left(t.Context(), a)
 			require.ErrorIs(t, err, hub.ErrNotFound, "nor is it found: %v", found)
 		}
-		now, err := b.Ask(t.Context(), a)
-		require.NoError(t, err)
+		now := acptest.Must(b.Ask(t.Context(), a))
 		require.Equal(t, c.old, !now.Open(), c)
 		require.Equal(t, c.old, left.Key() == now.Key(), c)
 	}
@@ -77,8 +77,7 @@ func TestTakenOverWhileSomebodyReads(t *testing.T) {
 // What was asked under a name before something else was is past: its answer is for nobody.
 func TestAnIDThatGoesBackToItsFirstWords(t *testing.T) {
 	b := boardBeside(t)
-	_, err := b.Delivered(t.Context(), answer(t, b, ask(t, b, "c", "1", "Drop staging?"), "Yes", "phone").Ref())
-	require.NoError(t, err)
+	acptest.Must(b.Delivered(t.Context(), answer(t, b, ask(t, b, "c", "1", "Drop staging?"), "Yes", "phone").Ref()))
 	require.True(t, ask(t, b, "c", "1", "Drop production?").Open())
 	require.True(t, ask(t, b, "c", "1", "Drop staging?").Open())
 	require.True(t, ask(t, b, "c", "1", "Drop production?").Open(), "nobody has ended it but the agent")
@@ -103,8 +102,7 @@ func TestARevisionIsOfOneQuestion(t *testing.T) {
 	askBy(t, b, "dead", "ask:0", "rm -rf /?")
 	b.Expire(later())
 	require.True(t, askBy(t, b, "next", "ask:0", "rm -rf /?").Open())
-	_, err := b.TakeBack(t.Context(), as(seen, "other"), convert.Outcome{Status: convert.Failed}, "")
-	require.NoError(t, err)
-	_, err = b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "ask:0", Revision: seen.Revision}, says("Yes"), "phone")
+	acptest.Must(b.TakeBack(t.Context(), as(seen, "other"), convert.Outcome{Status: convert.Failed}, ""))
+	_, err := b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "ask:0", Revision: seen.Revision}, says("Yes"), "phone")
 	require.ErrorIs(t, err, hub.ErrRevision)
 }

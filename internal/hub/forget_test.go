@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
@@ -28,33 +29,26 @@ func TestForgetBy(t *testing.T) {
 	dir := t.TempDir()
 	b, store := openWithStore(t, dir, hub.Options{})
 	settle := func(id, by string) *hub.Record {
-		r, err := b.Answer(t.Context(), ref(ask(t, b, "c", id, "Which "+id+"?")), own, by)
-		require.NoError(t, err)
-		return r
+		return acptest.Must(b.Answer(t.Context(), ref(ask(t, b, "c", id, "Which "+id+"?")), own, by))
 	}
 	consumed, delivered, waits, others := settle("consumed", "anna"), settle("delivered", "anna"), settle("waits", "anna"), settle("others", "bert")
 	for _, r := range []*hub.Record{consumed, others} {
-		_, err := b.Consumed(t.Context(), r.Ref())
-		require.NoError(t, err)
+		acptest.Must(b.Consumed(t.Context(), r.Ref()))
 	}
-	_, err := b.Delivered(t.Context(), delivered.Ref())
-	require.NoError(t, err)
+	acptest.Must(b.Delivered(t.Context(), delivered.Ref()))
 	// An editor's user was first; the answer of the hub can never be delivered.
 	late := settle("late", "bert")
-	_, err = b.TakeBack(t.Context(), late.Ref(), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "x"}}}, "anna")
+	_, err := b.TakeBack(t.Context(), late.Ref(), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "x"}}}, "anna")
 	require.ErrorIs(t, err, hub.ErrSettled)
 	refused := settle("refused", "bert") // by the asker's process, in its words
-	_, err = b.Refuse(t.Context(), refused.Ref(), "it was answered before by anna")
-	require.NoError(t, err)
+	acptest.Must(b.Refuse(t.Context(), refused.Ref(), "it was answered before by anna"))
 	still := ask(t, b, "c", "open", "Which open?")
 
-	done, err := b.ForgetBy(t.Context(), "anna", everything, nil)
-	require.NoError(t, err)
+	done := acptest.Must(b.ForgetBy(t.Context(), "anna", everything, nil))
 	require.Equal(t, hub.Forgotten{Answers: 2, Left: 1}, done)
 	check := func(b *hub.Board) {
 		for _, r := range []*hub.Record{consumed, delivered} {
-			now, err := b.Find("c", r.ID)
-			require.NoError(t, err)
+			now := acptest.Must(b.Find("c", r.ID))
 			require.Equal(t, "answered", now.End.Outcome, "it was settled")
 			require.True(t, now.End.At.Equal(r.End.At))
 			require.True(t, now.End.Forgotten)
@@ -63,17 +57,14 @@ func TestForgetBy(t *testing.T) {
 			require.Equal(t, convert.Failed, now.End.Result().Status, "nothing is told as the person's answer")
 		}
 		for _, id := range []string{"late", "refused"} {
-			now, err := b.Find("c", id)
-			require.NoError(t, err)
+			now := acptest.Must(b.Find("c", id))
 			require.Equal(t, "bert", now.End.By)
 			require.NotContains(t, now.End.Undelivered, "anna")
 		}
-		now, err := b.Find("c", "open")
-		require.NoError(t, err)
+		now := acptest.Must(b.Find("c", "open"))
 		require.Equal(t, still.Revision, now.Revision)
 		for _, r := range []*hub.Record{waits, others} {
-			now, err := b.Find("c", r.ID)
-			require.NoError(t, err)
+			now := acptest.Must(b.Find("c", r.ID))
 			require.Equal(t, "the purple one", now.End.Answers[0].Text, r.ID)
 			require.Equal(t, r.End.By, now.End.By)
 		}
@@ -89,20 +80,15 @@ func TestForgetBy(t *testing.T) {
 	require.True(t, ask(t, b, "c", "delivered", "Which delivered?").Open())
 	again := ask(t, b, "c", "waits", "Which waits?")
 	require.Equal(t, "the purple one", again.End.Answers[0].Text)
-	_, err = b.Consumed(t.Context(), again.Ref())
-	require.NoError(t, err)
-	done, err = b.ForgetBy(t.Context(), "anna", everything, nil)
-	require.NoError(t, err)
+	acptest.Must(b.Consumed(t.Context(), again.Ref()))
+	done = acptest.Must(b.ForgetBy(t.Context(), "anna", everything, nil))
 	require.Equal(t, hub.Forgotten{Answers: 1}, done)
-	done, err = b.ForgetBy(t.Context(), "anna", everything, nil)
-	require.NoError(t, err)
+	done = acptest.Must(b.ForgetBy(t.Context(), "anna", everything, nil))
 	require.Zero(t, done)
 	// Nor does a successor take it over.
 	had := answer(t, b, askBy(t, b, "p", "left", "Go?"), "Yes", "carl")
-	_, err = b.Delivered(t.Context(), as(had, "p"))
-	require.NoError(t, err)
-	_, err = b.ForgetBy(t.Context(), "carl", everything, nil)
-	require.NoError(t, err)
+	acptest.Must(b.Delivered(t.Context(), as(had, "p")))
+	acptest.Must(b.ForgetBy(t.Context(), "carl", everything, nil))
 	b.UsedWithin(0)
 	require.True(t, askBy(t, b, "q", "left", "Go?").Open())
 }
@@ -112,31 +98,23 @@ func TestForgetBy(t *testing.T) {
 func TestForgetByWithSeveralHubs(t *testing.T) {
 	t.Parallel()
 	n := netfault.NATS(t, 0)
-	operator, err := nats.Connect(n.ClientURL(), nats.Timeout(patience), nats.RetryOnFailedConnect(true))
-	require.NoError(t, err)
+	operator := acptest.Must(nats.Connect(n.ClientURL(), nats.Timeout(patience), nats.RetryOnFailedConnect(true)))
 	defer operator.Close()
-	js, err := natsjs.New(operator, natsjs.WithDefaultTimeout(patience))
-	require.NoError(t, err)
-	_, err = js.CreateKeyValue(t.Context(), natsjs.KeyValueConfig{Bucket: "questions", History: 5})
-	require.NoError(t, err)
+	js := acptest.Must(natsjs.New(operator, natsjs.WithDefaultTimeout(patience)))
+	acptest.Must(js.CreateKeyValue(t.Context(), natsjs.KeyValueConfig{Bucket: "questions", History: 5}))
 	boards := make([]*hub.Board, 2)
 	for i := range boards {
-		store, err := hubstore.Open(t.Context(), hubstore.Options{URL: n.ClientURL()})
-		require.NoError(t, err)
+		store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{URL: n.ClientURL()}))
 		defer store.Close()
-		boards[i], err = hub.Open(t.Context(), store, hub.Options{})
-		require.NoError(t, err)
+		boards[i] = acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 		defer boards[i].Close()
 	}
 	const many = 20
 	for i := range many {
-		r, err := boards[0].Answer(t.Context(), ref(ask(t, boards[0], "c", fmt.Sprint("q", i), "Go?"+fmt.Sprint(i))), own, "anna")
-		require.NoError(t, err)
-		_, err = boards[0].Delivered(t.Context(), r.Ref())
-		require.NoError(t, err)
+		r := acptest.Must(boards[0].Answer(t.Context(), ref(ask(t, boards[0], "c", fmt.Sprint("q", i), "Go?"+fmt.Sprint(i))), own, "anna"))
+		acptest.Must(boards[0].Delivered(t.Context(), r.Ref()))
 	}
-	last, err := boards[0].Find("c", fmt.Sprint("q", many-1))
-	require.NoError(t, err)
+	last := acptest.Must(boards[0].Find("c", fmt.Sprint("q", many-1)))
 	require.Eventually(t, func() bool {
 		r, err := boards[1].Find("c", last.ID)
 		return err == nil && r.Revision == last.Revision
@@ -145,14 +123,12 @@ func TestForgetByWithSeveralHubs(t *testing.T) {
 	var all sync.WaitGroup
 	for _, b := range boards {
 		all.Go(func() {
-			done, err := b.ForgetBy(t.Context(), "anna", everything, nil)
-			require.NoError(t, err)
+			done := acptest.Must(b.ForgetBy(t.Context(), "anna", everything, nil))
 			require.Zero(t, done.Left)
 		})
 		all.Go(func() {
 			for i := range many {
-				_, err := b.Consumed(t.Context(), hub.Ref{Conversation: "c", ID: fmt.Sprint("q", i)})
-				require.NoError(t, err)
+				acptest.Must(b.Consumed(t.Context(), hub.Ref{Conversation: "c", ID: fmt.Sprint("q", i)}))
 			}
 		})
 	}
@@ -168,10 +144,8 @@ func TestForgetByWithSeveralHubs(t *testing.T) {
 			return len(list) == many
 		}, patience, time.Millisecond)
 	}
-	stream, err := js.Stream(t.Context(), "KV_questions")
-	require.NoError(t, err)
-	info, err := stream.Info(t.Context())
-	require.NoError(t, err)
+	stream := acptest.Must(js.Stream(t.Context(), "KV_questions"))
+	info := acptest.Must(stream.Info(t.Context()))
 	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
 		if m, err := stream.GetMsg(t.Context(), seq); err == nil {
 			require.NotContains(t, string(m.Data), "purple")

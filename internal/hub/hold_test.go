@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -21,22 +22,18 @@ func held(id, text string) hub.Asking {
 func TestHeldIsItself(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{Lease: time.Hour})
-	first, err := b.Ask(t.Context(), held("1", "Go?"))
-	require.NoError(t, err)
-	second, err := b.Ask(t.Context(), held("2", "Go?"))
-	require.NoError(t, err)
+	first := acptest.Must(b.Ask(t.Context(), held("1", "Go?")))
+	second := acptest.Must(b.Ask(t.Context(), held("2", "Go?")))
 	require.NotEqual(t, first.Key(), second.Key())
 	require.Len(t, b.Held("", "c", "d"), 2)
 	require.Empty(t, b.Held("", "c", "another"))
 	a := held("3", "Go?")
 	a.Hold = nil
-	plain, err := b.Ask(t.Context(), a)
-	require.NoError(t, err)
+	plain := acptest.Must(b.Ask(t.Context(), a))
 	require.NotEqual(t, first.Key(), plain.Key())
 	answer(t, b, first, "Yes", "phone")
 	require.Len(t, b.Held("", "c", "d"), 2, "nobody knows whether it was used")
-	_, err = b.Consumed(t.Context(), ref(first))
-	require.NoError(t, err)
+	acptest.Must(b.Consumed(t.Context(), ref(first)))
 	require.Len(t, b.Held("", "c", "d"), 1)
 }
 
@@ -46,34 +43,26 @@ func TestHeldOutlivesItsHub(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b, store := openWithStore(t, dir, hub.Options{})
-	first, err := b.Ask(t.Context(), held("1", "Go?"))
-	require.NoError(t, err)
-	second, err := b.Ask(t.Context(), held("2", "Go on?"))
-	require.NoError(t, err)
-	third, err := b.Ask(t.Context(), held("3", "Stop?"))
-	require.NoError(t, err)
+	first := acptest.Must(b.Ask(t.Context(), held("1", "Go?")))
+	second := acptest.Must(b.Ask(t.Context(), held("2", "Go on?")))
+	third := acptest.Must(b.Ask(t.Context(), held("3", "Stop?")))
 	answer(t, b, second, "Yes", "phone")
-	_, err = b.TakeBack(t.Context(), ref(third), convert.Outcome{Status: convert.Answered}, "the terminal")
-	require.NoError(t, err)
+	acptest.Must(b.TakeBack(t.Context(), ref(third), convert.Outcome{Status: convert.Answered}, "the terminal"))
 	b.Close()
 	store.Close()
 
 	b = open(t, dir, hub.Options{})
-	now, err := b.Find("c", first.ID)
-	require.NoError(t, err)
+	now := acptest.Must(b.Find("c", first.ID))
 	require.True(t, now.Open(), "it waits")
 	for _, r := range []*hub.Record{first, second, third} {
-		again, err := b.Ask(t.Context(), held(r.ID, r.Call.Questions[0].Text))
-		require.NoError(t, err)
+		again := acptest.Must(b.Ask(t.Context(), held(r.ID, r.Call.Questions[0].Text)))
 		require.Equal(t, r.Key(), again.Key())
 		other := held(r.ID, r.Call.Questions[0].Text)
 		other.Asker = "another"
-		another, err := b.Ask(t.Context(), other)
-		require.NoError(t, err)
+		another := acptest.Must(b.Ask(t.Context(), other))
 		require.NotEqual(t, r.Key(), another.Key(), "another process has another question")
 	}
-	now, err = b.Find("c", second.ID)
-	require.NoError(t, err)
+	now = acptest.Must(b.Find("c", second.ID))
 	require.True(t, now.Open() || now.End.By == "phone")
 }
 
@@ -82,14 +71,12 @@ func TestHeldOutlivesItsHub(t *testing.T) {
 func TestHeldOutOfSight(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{Lease: 20 * time.Millisecond})
-	r, err := b.Ask(t.Context(), held("1", "Go?"))
-	require.NoError(t, err)
+	r := acptest.Must(b.Ask(t.Context(), held("1", "Go?")))
 	require.Eventually(t, func() bool {
 		now, err := b.Find("c", r.ID)
 		return err == nil && !now.Open() && now.End.Left()
 	}, patience, time.Millisecond)
-	again, err := b.Ask(t.Context(), held("1", "Go?"))
-	require.NoError(t, err)
+	again := acptest.Must(b.Ask(t.Context(), held("1", "Go?")))
 	require.NotEqual(t, r.Key(), again.Key())
 	require.True(t, again.Open())
 }
@@ -99,19 +86,16 @@ func TestHeldIsAnsweredOutOfSight(t *testing.T) {
 	t.Parallel()
 	for _, expired := range []bool{true, false} {
 		b := open(t, t.TempDir(), hub.Options{Lease: time.Hour})
-		r, err := b.Ask(t.Context(), held("1", "Go?"))
-		require.NoError(t, err)
+		r := acptest.Must(b.Ask(t.Context(), held("1", "Go?")))
 		if expired {
 			b.Expire(later())
 		}
 		answer(t, b, r, "Yes", "phone")
 		b.Expire(later())
 		b.EndGone()
-		now, err := b.Find("c", r.ID)
-		require.NoError(t, err)
+		now := acptest.Must(b.Find("c", r.ID))
 		require.Equal(t, "undeliverable", now.End.Receipt())
-		last, err := b.Ask(t.Context(), held("1", "Go?"))
-		require.NoError(t, err)
+		last := acptest.Must(b.Ask(t.Context(), held("1", "Go?")))
 		require.NotEqual(t, r.Key(), last.Key(), "that was of no use")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
@@ -32,12 +33,11 @@ func TestToldOfAnAsker(t *testing.T) {
 // Other hubs are told of all askers, however many, and again before they count as gone.
 func TestAllAskersAreTold(t *testing.T) {
 	t.Parallel()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	t.Cleanup(store.Close)
 	var mu sync.Mutex
 	heard := map[string]int{}
-	stop, err := store.Hear(func(data []byte) {
+	stop := acptest.Must(store.Hear(func(data []byte) {
 		var list []asking
 		_ = json.Unmarshal(data, &list) // or the test hears nothing
 		mu.Lock()
@@ -45,8 +45,7 @@ func TestAllAskersAreTold(t *testing.T) {
 		for _, a := range list {
 			heard[a.Key]++
 		}
-	})
-	require.NoError(t, err)
+	}))
 	defer stop()
 	const many = 2*maxTold + 1
 	b := newBoard(store, Options{Lease: time.Minute})
@@ -97,8 +96,7 @@ func TestCountedNamesAreBounded(t *testing.T) {
 func TestNotReadyWithoutNATS(t *testing.T) {
 	t.Parallel()
 	n := netfault.NATS(t, 0)
-	store, err := hubstore.Open(t.Context(), hubstore.Options{URL: n.ClientURL()})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{URL: n.ClientURL()}))
 	t.Cleanup(store.Close)
 	b := newBoard(store, Options{})
 	require.NoError(t, b.Ready())

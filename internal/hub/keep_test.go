@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // What a device has settled is bounded, by bytes as by count: the oldest make room, those
@@ -23,21 +24,15 @@ func TestSettledQuestionsAreBounded(t *testing.T) {
 		t.Helper()
 		a := askingOf(device, id, "p")
 		a.Call.Questions = []convert.Question{{Text: id + strings.Repeat("x", 900_000)}}
-		r, err := b.Ask(t.Context(), a)
-		require.NoError(t, err)
+		r := acptest.Must(b.Ask(t.Context(), a))
 		ref := r.Ref()
 		ref.Asker = "p"
-		r, err = b.TakeBack(t.Context(), ref, convert.Outcome{Status: convert.Failed}, "")
-		require.NoError(t, err)
-		return r
+		return acptest.Must(b.TakeBack(t.Context(), ref, convert.Outcome{Status: convert.Failed}, ""))
 	}
 	others := over("another", "q")
-	waits, err := b.Ask(t.Context(), other(askingOf("bot", "waits", "p")))
-	require.NoError(t, err)
-	answered, err := b.Ask(t.Context(), other(askingOf("bot", "answered", "p")))
-	require.NoError(t, err)
-	_, err = b.Answer(t.Context(), answered.Ref(), sayYes, "phone")
-	require.NoError(t, err)
+	waits := acptest.Must(b.Ask(t.Context(), other(askingOf("bot", "waits", "p"))))
+	answered := acptest.Must(b.Ask(t.Context(), other(askingOf("bot", "answered", "p"))))
+	acptest.Must(b.Answer(t.Context(), answered.Ref(), sayYes, "phone"))
 	settled := func(n, size int) { // so many more, which nobody has to write for that
 		b.step(func(s *state) { s.loads["bot"] = s.loads["bot"].add(&Record{End: &End{}, size: size}, n) })
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -25,24 +26,21 @@ func TestALateRequestOfTheDead(t *testing.T) {
 			r := askBy(t, board, "first", "q", "Go?")
 			require.Equal(t, r.Key(), askBy(t, board, "resumed", "q", "Go?").Key())
 			ref := as(answer(t, board, r, "Yes", "me"), "resumed")
-			_, err := board.Delivered(t.Context(), ref)
-			require.NoError(t, err)
+			acptest.Must(board.Delivered(t.Context(), ref))
 			if stage != "taken" {
-				_, err = board.Consumed(t.Context(), ref)
-				require.NoError(t, err)
+				acptest.Must(board.Consumed(t.Context(), ref))
 			}
 			if stage == "past" {
 				board.Expire(later())
 			}
 			dies, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
-			_, err = board.Ask(dies, a)
+			_, err := board.Ask(dies, a)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			open, _ := board.Waiting(10)
 			require.Empty(t, open)
 			if stage == "taken" {
-				_, err = board.Consumed(t.Context(), ref)
-				require.NoError(t, err)
+				acptest.Must(board.Consumed(t.Context(), ref))
 			}
 			require.True(t, askBy(t, board, "first", "q", "Go?").Open())
 		})
@@ -64,13 +62,10 @@ func TestARequestThatHungUpMeanwhile(t *testing.T) {
 	late.May = func(context.Context) error {
 		once.Do(func() {
 			defer hangUp()
-			r, err := elsewhere.Ask(t.Context(), a)
-			require.NoError(t, err)
-			_, err = elsewhere.Ask(t.Context(), resumed)
-			require.NoError(t, err)
+			r := acptest.Must(elsewhere.Ask(t.Context(), a))
+			acptest.Must(elsewhere.Ask(t.Context(), resumed))
 			answer(t, elsewhere, r, "Yes", "me")
-			_, err = elsewhere.Consumed(t.Context(), as(r, "resumed"))
-			require.NoError(t, err)
+			acptest.Must(elsewhere.Consumed(t.Context(), as(r, "resumed")))
 		})
 		return nil
 	}
@@ -94,14 +89,11 @@ func TestTooLateSaysWhy(t *testing.T) {
 		"it came too late: it was no longer open where it was asked": {convert.Outcome{Status: convert.Cancelled}, ""},
 	} {
 		board := open(t, t.TempDir(), hub.Options{})
-		r, err := board.Ask(t.Context(), asking("c", "q", "Go?"))
-		require.NoError(t, err)
-		_, err = board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }, "me")
-		require.NoError(t, err)
-		_, err = board.TakeBack(t.Context(), r.Ref(), c.o, c.by)
+		r := acptest.Must(board.Ask(t.Context(), asking("c", "q", "Go?")))
+		acptest.Must(board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }, "me"))
+		_, err := board.TakeBack(t.Context(), r.Ref(), c.o, c.by)
 		require.ErrorIs(t, err, hub.ErrSettled)
-		now, err := board.FindRef(r.Ref())
-		require.NoError(t, err)
+		now := acptest.Must(board.FindRef(r.Ref()))
 		require.Equal(t, want, now.End.Undelivered)
 		require.Equal(t, "Yes", now.End.Answers[0].Text)
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
@@ -29,9 +30,7 @@ func TestGeneratedLives(t *testing.T) {
 	parent := t
 	rapid.Check(t, func(t *rapid.T) {
 		if sessions++; sessions%3 == 1 { // a hub that starts reads all that was left before
-			var err error
-			store, err = hubstore.Open(parent.Context(), hubstore.Options{Dir: parent.TempDir()})
-			require.NoError(t, err)
+			store = acptest.Must(hubstore.Open(parent.Context(), hubstore.Options{Dir: parent.TempDir()}))
 			parent.Cleanup(store.Close)
 		}
 		l := &lives{T: t, store: store, session: fmt.Sprint("session", sessions), said: map[string]*hub.Record{}, epochs: map[string]int{}}
@@ -67,9 +66,7 @@ type asked struct {
 }
 
 func (l *lives) start() {
-	var err error
-	l.board, err = hub.Open(context.Background(), l.store, hub.Options{Lease: 20 * time.Millisecond})
-	require.NoError(l, err)
+	l.board = acptest.Must(hub.Open(context.Background(), l.store, hub.Options{Lease: 20 * time.Millisecond}))
 }
 
 func (l *lives) restart(*rapid.T) {
@@ -100,8 +97,7 @@ func (l *lives) again(t *rapid.T) {
 	if l.open == nil {
 		t.Skip("it is not asking")
 	}
-	r, err := l.board.Ask(context.Background(), l.open.Asking)
-	require.NoError(t, err)
+	r := acptest.Must(l.board.Ask(context.Background(), l.open.Asking))
 	if _, known := l.epochs[r.Key()]; !known {
 		l.epochs[r.Key()] = l.open.epoch
 	}
@@ -113,15 +109,13 @@ func (l *lives) again(t *rapid.T) {
 	}
 	ref := r.Ref()
 	ref.Asker = l.open.Asker
-	mine, err := l.board.Take(context.Background(), r, ref)
-	require.NoError(t, err)
+	mine := acptest.Must(l.board.Take(context.Background(), r, ref))
 	require.True(t, mine)
 	word := r.End.Answers[0].Text
 	require.NotNil(t, l.said[word], "it was used before")
 	require.Equal(t, l.open.Call.Questions[0].Text, l.said[word].Call.Questions[0].Text)
 	require.Equal(t, r.Key(), l.said[word].Key())
-	_, err = l.board.Consumed(context.Background(), ref)
-	require.NoError(t, err)
+	acptest.Must(l.board.Consumed(context.Background(), ref))
 	delete(l.said, word)
 	l.open = nil
 }
@@ -137,10 +131,9 @@ func (l *lives) answer(t *rapid.T) {
 	l.words++
 	word := fmt.Sprint("word", l.words)
 	l.said[word] = r
-	_, err := l.board.Answer(context.Background(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
+	acptest.Must(l.board.Answer(context.Background(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
 		return []convert.Answer{{Text: word}}, nil
-	}, "phone")
-	require.NoError(t, err)
+	}, "phone"))
 }
 
 // kill ends the process; the next one resumes the session.

@@ -3,8 +3,7 @@ package hub_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
@@ -14,10 +13,8 @@ func TestNothingAskedIsNothingLost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for range 2 {
-		store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir, Report: func(problem string) { t.Error(problem) }})
-		require.NoError(t, err)
-		b, err := hub.Open(t.Context(), store, hub.Options{})
-		require.NoError(t, err)
+		store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: dir, Report: func(problem string) { t.Error(problem) }}))
+		b := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 		b.Close()
 		store.Close()
 	}

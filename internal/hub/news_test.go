@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -25,9 +26,7 @@ func TestReadersOfAGroup(t *testing.T) {
 		t.Helper()
 		a := asking(conversation, "id", "Go?")
 		a.Group = group
-		r, err := b.Ask(t.Context(), a)
-		require.NoError(t, err)
-		return r
+		return acptest.Must(b.Ask(t.Context(), a))
 	}
 	before := inGroup("red", "c0")
 	inGroup("blue", "c0")
@@ -58,15 +57,12 @@ func TestReadersOfAGroup(t *testing.T) {
 func TestReadersOfWhatIsAsked(t *testing.T) {
 	b := boardBeside(t)
 	all, red := b.Read(0), b.Read(0).In("red")
-	first, err := b.Ask(t.Context(), asking("c", "id", "Go?"))
-	require.NoError(t, err)
+	first := acptest.Must(b.Ask(t.Context(), asking("c", "id", "Go?")))
 	all.Next()
 	red.Next()
-	_, err = b.Cancel(t.Context(), first.Ref(), "you")
-	require.NoError(t, err)
+	acptest.Must(b.Cancel(t.Context(), first.Ref(), "you"))
 	require.False(t, rang(all.Asked()))
-	_, err = b.Ask(t.Context(), asking("c", "other", "Stop?"))
-	require.NoError(t, err)
+	acptest.Must(b.Ask(t.Context(), asking("c", "other", "Stop?")))
 	require.True(t, rang(all.Asked()))
 	require.False(t, rang(red.Asked()))
 	changes, _ := all.Next()

@@ -7,15 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
 // takes has a process take an outcome that it has waited for.
 func takes(t *testing.T, b *hub.Board, r *hub.Record, process string) bool {
 	t.Helper()
-	mine, err := b.Take(t.Context(), r, as(r, process))
-	require.NoError(t, err)
-	return mine
+	return acptest.Must(b.Take(t.Context(), r, as(r, process)))
 }
 
 // waits has a process ask what another one has the outcome of, in the same words under a name
@@ -50,8 +49,7 @@ func TestOnlyOneHasTheOutcome(t *testing.T) {
 			require.True(t, takes(t, b, answered, "p"))
 			switch where {
 			case "here, and noted":
-				noted, err := b.Delivered(t.Context(), as(answered, "p"))
-				require.NoError(t, err)
+				noted := acptest.Must(b.Delivered(t.Context(), as(answered, "p")))
 				require.Equal(t, "delivered", noted.End.Receipt())
 			case "at a hub started anew":
 				b.Close()
@@ -67,8 +65,7 @@ func TestOnlyOneHasTheOutcome(t *testing.T) {
 			require.Equal(t, first.Key(), askBy(t, there, "p", "id", "Go on?").Key(), "a request made again")
 			asked := make(chan *hub.Record)
 			go func() { asked <- askBy(t, there, "q", "id", "Go on?") }()
-			_, err = b.Consumed(t.Context(), as(answered, "p"))
-			require.NoError(t, err)
+			acptest.Must(b.Consumed(t.Context(), as(answered, "p")))
 			require.True(t, (<-asked).Open(), "as soon as p has used it")
 		})
 	}
@@ -88,8 +85,7 @@ func TestWhoDiedWithTheOutcome(t *testing.T) {
 	waits(t, b, "r")
 	require.True(t, takes(t, b, got, "q"))
 	require.False(t, takes(t, b, answered, "p"))
-	used, err := b.Consumed(t.Context(), as(got, "s"))
-	require.NoError(t, err)
+	used := acptest.Must(b.Consumed(t.Context(), as(got, "s")))
 	require.Equal(t, "s", used.Asker, "its agent has it")
 }
 
@@ -110,8 +106,7 @@ func TestWhoDiedWithTheOutcomeIsNotedLate(t *testing.T) {
 		_, err := b.Delivered(ctx, as(answered, "p"))
 		return err
 	}
-	got, err := b.Ask(t.Context(), successor)
-	require.NoError(t, err)
+	got := acptest.Must(b.Ask(t.Context(), successor))
 	require.True(t, noted)
 	require.Equal(t, answered.Key(), got.Key())
 	require.True(t, takes(t, b, got, "q"))
@@ -160,8 +155,7 @@ func TestOneWithANameAndOneWithout(t *testing.T) {
 	for _, two := range [][2]hub.Asking{{named, unnamed}, {unnamed, named}, {named, elsewhere}} {
 		b, keys := open(t, t.TempDir(), hub.Options{}), [4]string{}
 		for i := range keys {
-			r, err := b.Ask(t.Context(), two[i%2])
-			require.NoError(t, err)
+			r := acptest.Must(b.Ask(t.Context(), two[i%2]))
 			keys[i] = r.Key()
 		}
 		require.NotEqual(t, keys[0], keys[1])

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
@@ -29,10 +30,8 @@ func natsWith(t *testing.T, limit int32) (url string) {
 
 func boardAt(t *testing.T, url string, o hub.Options) *hub.Board {
 	t.Helper()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{URL: url})
-	require.NoError(t, err)
-	b, err := hub.Open(t.Context(), store, o)
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{URL: url}))
+	b := acptest.Must(hub.Open(t.Context(), store, o))
 	t.Cleanup(func() { b.Close(); store.Close() })
 	return b
 }
@@ -58,12 +57,9 @@ func TestAHubTellsTheOthers(t *testing.T) {
 	url, heard := natsServer(t), [2]chan string{make(chan string, 2), make(chan string, 2)}
 	var stores [2]*hubstore.Store
 	for i := range stores {
-		var err error
-		stores[i], err = hubstore.Open(t.Context(), hubstore.Options{URL: url})
-		require.NoError(t, err)
+		stores[i] = acptest.Must(hubstore.Open(t.Context(), hubstore.Options{URL: url}))
 		t.Cleanup(stores[i].Close)
-		stop, err := stores[i].Hear(func(data []byte) { heard[i] <- string(data) })
-		require.NoError(t, err)
+		stop := acptest.Must(stores[i].Hear(func(data []byte) { heard[i] <- string(data) }))
 		t.Cleanup(stop)
 	}
 	require.NoError(t, stores[0].Tell([]byte("first")))
@@ -96,12 +92,11 @@ func TestManyAskersAreToldInShortMessages(t *testing.T) {
 	const limit, askers = 4 << 10, 80
 	url := natsWith(t, limit)
 	b := boardAt(t, url, hub.Options{Lease: time.Second})
-	other, err := hubstore.Open(t.Context(), hubstore.Options{URL: url})
-	require.NoError(t, err)
+	other := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{URL: url}))
 	t.Cleanup(other.Close)
 	var mu sync.Mutex
 	heard := map[string]int{}
-	stop, err := other.Hear(func(data []byte) {
+	stop := acptest.Must(other.Hear(func(data []byte) {
 		var list []struct{ Key, Asker string }
 		if len(data) <= limit && json.Unmarshal(data, &list) == nil && len(list) > 1 { // one is told when it comes
 			mu.Lock()
@@ -110,8 +105,7 @@ func TestManyAskersAreToldInShortMessages(t *testing.T) {
 				heard[a.Key+a.Asker]++
 			}
 		}
-	})
-	require.NoError(t, err)
+	}))
 	t.Cleanup(stop)
 	ctx, leave := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup
@@ -147,8 +141,7 @@ func TestTheAskerIsKnownAtAllHubs(t *testing.T) {
 	require.ErrorIs(t, err, hub.ErrNotAsker)
 	_, err = two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "old/new", Asker: "r"}, cancelled, "editor")
 	require.ErrorIs(t, err, hub.ErrNotFound, "that is q's name for it")
-	_, err = two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "old/new", Asker: "q"}, cancelled, "editor")
-	require.NoError(t, err)
+	acptest.Must(two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "old/new", Asker: "q"}, cancelled, "editor"))
 	until(t, one, "old", func(r *hub.Record) bool { return !r.Open() })
 }
 
@@ -160,9 +153,8 @@ func TestAHubThatWasCutOffEndsNothing(t *testing.T) {
 	at := natsServer(t)
 	between := netfault.Between(t, at)
 	one, two := boardAt(t, at, hub.Options{Lease: lease}), boardAt(t, "nats://"+between.Addr(), hub.Options{Lease: lease})
-	r, err := one.Ask(t.Context(), hub.Asking{Conversation: "c", Name: "id", Asker: "p", Hold: &hub.Hold{},
-		Call: convert.Call{ID: "id", Questions: []convert.Question{{Text: "Go on?"}}}})
-	require.NoError(t, err)
+	r := acptest.Must(one.Ask(t.Context(), hub.Asking{Conversation: "c", Name: "id", Asker: "p", Hold: &hub.Hold{},
+		Call: convert.Call{ID: "id", Questions: []convert.Question{{Text: "Go on?"}}}}))
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan struct{})
 	go func() { defer close(left); one.Wait(ctx, r) }()
@@ -175,8 +167,7 @@ func TestAHubThatWasCutOffEndsNothing(t *testing.T) {
 	ask(t, one, "c", "later", "And now?")
 	until(t, two, "later", (*hub.Record).Open) // it is back
 	for _, b := range []*hub.Board{one, two} {
-		r, err := b.Find("c", "id")
-		require.NoError(t, err)
+		r := acptest.Must(b.Find("c", "id"))
 		require.True(t, r.Open() && !r.Gone)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // A store that takes nothing any more makes the hub not ready, and then end. One that
@@ -39,8 +40,7 @@ func TestAStoreThatRefuses(t *testing.T) {
 	require.Eventually(t, func() bool { return b.Ready() == nil }, time.Minute, time.Millisecond, "a probe heals it")
 
 	b.refused(false)
-	_, err := b.Ask(t.Context(), askingOf("bot", "a", ""))
-	require.NoError(t, err)
+	acptest.Must(b.Ask(t.Context(), askingOf("bot", "a", "")))
 	require.NoError(t, b.Ready(), "and so does a write")
 
 	waits := func(since time.Time) {
@@ -91,13 +91,10 @@ func TestPagesOfOneMoment(t *testing.T) {
 func TestWriterGetsWhatItWrote(t *testing.T) {
 	t.Parallel()
 	b := openBounded(t, Options{Lease: time.Hour})
-	asked, err := b.Ask(t.Context(), Asking{Conversation: "c", Call: convert.Call{ID: "q", Questions: []convert.Question{{Text: "Go?"}}}})
-	require.NoError(t, err)
-	_, err = b.TakeBack(t.Context(), asked.Ref(), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "Yes"}}}, "somebody")
-	require.NoError(t, err)
+	asked := acptest.Must(b.Ask(t.Context(), Asking{Conversation: "c", Call: convert.Call{ID: "q", Questions: []convert.Question{{Text: "Go?"}}}}))
+	acptest.Must(b.TakeBack(t.Context(), asked.Ref(), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "Yes"}}}, "somebody"))
 
-	late, err := b.written(t.Context(), asked, asked.Revision)
-	require.NoError(t, err)
+	late := acptest.Must(b.written(t.Context(), asked, asked.Revision))
 	require.True(t, late.Open())
 	require.Equal(t, asked.Ref(), late.Ref())
 	require.False(t, b.Wait(t.Context(), late).Open(), "and who waits for it is told its end")

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
@@ -23,9 +24,7 @@ func askBy(t *testing.T, b *hub.Board, process, id, text string) *hub.Record {
 	t.Helper()
 	a := asking("c", id, text)
 	a.Asker = process
-	r, err := b.Ask(t.Context(), a)
-	require.NoError(t, err)
-	return r
+	return acptest.Must(b.Ask(t.Context(), a))
 }
 
 // Permission for one thing does not extend to another, nor that for one call to
@@ -35,9 +34,7 @@ func TestPermissionsAreNotShared(t *testing.T) {
 	permission := func(id, detail string) *hub.Record {
 		a := asking("c", id, "Write notes.txt")
 		a.Kind, a.Detail = "permission", detail
-		r, err := b.Ask(t.Context(), a)
-		require.NoError(t, err)
-		return r
+		return acptest.Must(b.Ask(t.Context(), a))
 	}
 	first := permission("t1", `{"content":"hello"}`)
 	require.Equal(t, first, permission("t1", `{"content":"hello"}`))
@@ -57,8 +54,7 @@ func TestOneProcessHasAQuestionForEachCall(t *testing.T) {
 	require.Equal(t, first, askBy(t, b, "p", "id1", "Go on?"), "its own id counts first")
 	require.Equal(t, second, askBy(t, b, "p", "id2", "Go on?"))
 
-	_, err := b.TakeBack(t.Context(), ref(first), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "editor")
-	require.NoError(t, err)
+	acptest.Must(b.TakeBack(t.Context(), ref(first), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "editor"))
 	require.True(t, askBy(t, b, "p", "id2", "Go on?").Open(), "the editor answered the other one")
 	answer(t, b, second, "No", "phone")
 	third := askBy(t, b, "p", "id3", "Go on?")
@@ -80,12 +76,11 @@ func TestOnlyTheAskerTakesBack(t *testing.T) {
 	}
 	require.ErrorIs(t, settle("nobody"), hub.ErrNotAsker)
 	require.NoError(t, settle("p"), "its own")
-	now, err := b.Find("c", "id")
-	require.NoError(t, err)
+	now := acptest.Must(b.Find("c", "id"))
 	require.True(t, now.Open())
 	require.Equal(t, second.Revision, now.Revision)
 	require.NoError(t, settle("q"))
-	_, err = b.TakeBack(t.Context(), as(ask(t, b, "c", "nobody's", "Third?"), "p"), convert.Outcome{Status: convert.Cancelled}, "editor")
+	_, err := b.TakeBack(t.Context(), as(ask(t, b, "c", "nobody's", "Third?"), "p"), convert.Outcome{Status: convert.Cancelled}, "editor")
 	require.NoError(t, err, "who asked it has no name")
 }
 
@@ -113,11 +108,10 @@ func TestTheFingerprintIsThatOfWhatWasSeen(t *testing.T) {
 func updated(t *testing.T, b *hub.Board, store *hubstore.Store, r *hub.Record, replaced ...string) (now *hub.Record) {
 	t.Helper()
 	replaced = append(replaced, r.Asked.Format(time.RFC3339Nano), r.Asked.Add(time.Hour).Format(time.RFC3339Nano))
-	_, err := store.Update(t.Context(), r.Key(), []byte(strings.NewReplacer(replaced...).Replace(string(entries(t, store)[0].Value))), r.Revision)
-	require.NoError(t, err)
+	acptest.Must(store.Update(t.Context(), r.Key(), []byte(strings.NewReplacer(replaced...).Replace(string(entries(t, store)[0].Value))), r.Revision))
 	require.Eventually(t, func() bool {
-		now, err = b.Find(r.Conversation, r.ID)
-		return err == nil && now.Asked.After(r.Asked)
+		now, _ = b.Find(r.Conversation, r.ID)
+		return now != nil && now.Asked.After(r.Asked)
 	}, patience, time.Millisecond)
 	return now
 }
@@ -165,13 +159,11 @@ func TestAClockThatWasSetBack(t *testing.T) {
 	first := ask(t, b, "c", "id", "First?")
 	updated(t, b, store, first)
 	other := ask(t, b, "c", "other", "Other?")
-	now, err := b.Find("c", "")
-	require.NoError(t, err)
+	now := acptest.Must(b.Find("c", ""))
 	require.Equal(t, "id", now.ID, "it was asked first")
 	answer(t, b, first, "Yes", "phone")
 	second := ask(t, b, "c", "id", "Second?")
-	now, err = b.Find("c", "id")
-	require.NoError(t, err)
+	now = acptest.Must(b.Find("c", "id"))
 	require.Equal(t, second.Revision, now.Revision, "the newest of that id")
 	require.True(t, now.Asked.After(other.Asked))
 }
@@ -252,15 +244,12 @@ func TestOneSessionInTwoWindows(t *testing.T) {
 
 	// Each settles its own, and says of its own what became of it.
 	by := func(process string) hub.Ref { return hub.Ref{Conversation: "c", ID: "id", Asker: process} }
-	_, err := b.TakeBack(t.Context(), by("p"), convert.Outcome{Status: convert.Cancelled}, "editor")
-	require.NoError(t, err)
+	acptest.Must(b.TakeBack(t.Context(), by("p"), convert.Outcome{Status: convert.Cancelled}, "editor"))
 	require.True(t, askBy(t, b, "q", "id", "Go on?").Open(), "p's is over")
 	require.False(t, askBy(t, b, "p", "id", "Go on?").Open(), "a late request of p asks nothing new")
 	answer(t, b, second, "Yes", "phone")
-	_, err = b.Consumed(t.Context(), by("q"))
-	require.NoError(t, err)
-	over, err := b.FindRef(second.Ref())
-	require.NoError(t, err)
+	acptest.Must(b.Consumed(t.Context(), by("q")))
+	over := acptest.Must(b.FindRef(second.Ref()))
 	require.Equal(t, "consumed", over.End.Receipt())
 	gone()
 	goneToo()
@@ -278,22 +267,18 @@ func TestASuccessorHasTheOutcome(t *testing.T) {
 	b.UsedWithin(0)
 	first := askBy(t, b, "p", "id", "Go on?")
 	answer(t, b, first, "Yes", "phone")
-	_, err := b.Delivered(t.Context(), as(first, "p"))
-	require.NoError(t, err)
+	acptest.Must(b.Delivered(t.Context(), as(first, "p")))
 	for range 2 { // requests are made again
 		got := askBy(t, b, "q", "id", "Go on?")
 		require.Equal(t, first.Key(), got.Key())
 		require.True(t, takes(t, b, got, "q"))
-		got, err = b.FindRef(got.Ref())
-		require.NoError(t, err)
+		got = acptest.Must(b.FindRef(got.Ref()))
 		require.Equal(t, "q", got.Asker)
 	}
-	before, err := b.FindRef(first.Ref())
-	require.NoError(t, err)
-	_, err = b.Consumed(t.Context(), as(first, "q"))
-	require.NoError(t, err)
+	before := acptest.Must(b.FindRef(first.Ref()))
+	acptest.Must(b.Consumed(t.Context(), as(first, "q")))
 	require.False(t, takes(t, b, before, "r"), "q was faster")
-	_, err = b.Ended(t.Context(), as(first, "p"))
+	_, err := b.Ended(t.Context(), as(first, "p"))
 	require.ErrorIs(t, err, hub.ErrNotAsker)
 	require.True(t, askBy(t, b, "p", "id", "Go on?").Open(), "p is there after all, and has one of its own")
 	require.True(t, askBy(t, b, "r", "id", "Go on?").Open(), "q's agent has it")
@@ -324,8 +309,7 @@ func TestOneOutcomeOfTwoThatWereAway(t *testing.T) {
 				got := askBy(t, b, order[:1], "id", "Go on?")
 				require.Equal(t, first.Key(), got.Key())
 				require.True(t, takes(t, b, got, order[:1]))
-				_, err := b.Consumed(t.Context(), as(got, order[:1]))
-				require.NoError(t, err)
+				acptest.Must(b.Consumed(t.Context(), as(got, order[:1])))
 				require.True(t, askBy(t, b, order[1:], "id", "Go on?").Open(), "it was used")
 			})
 		}
@@ -340,8 +324,7 @@ func TestTwoTakeOver(t *testing.T) {
 		first := askBy(t, b, "dead", "id", "Go on?")
 		answer(t, b, first, "Yes", "phone")
 		if had {
-			_, err := b.Delivered(t.Context(), as(first, "dead"))
-			require.NoError(t, err)
+			acptest.Must(b.Delivered(t.Context(), as(first, "dead")))
 		}
 		b.Expire(later())
 		got := make(chan *hub.Record, 2)
@@ -351,8 +334,7 @@ func TestTwoTakeOver(t *testing.T) {
 		has := <-got
 		require.Equal(t, first.Key(), has.Key())
 		require.False(t, has.Open())
-		_, err := b.Consumed(t.Context(), as(has, has.Asker))
-		require.NoError(t, err)
+		acptest.Must(b.Consumed(t.Context(), as(has, has.Asker)))
 		other := <-got
 		require.NotEqual(t, has.Asker, other.Asker)
 		require.True(t, other.Open(), "the outcome was for one of them")
@@ -382,16 +364,14 @@ func TestAReplySentTwice(t *testing.T) {
 	b := boardBeside(t)
 	first := ask(t, b, "c", "q1", "Deploy?")
 	answer(t, b, first, "Yes", "phone")
-	_, err := b.Consumed(t.Context(), first.Ref())
-	require.NoError(t, err)
+	acptest.Must(b.Consumed(t.Context(), first.Ref()))
 	repliesAgain(t, b, ask(t, b, "c", "q1", "Deploy?"))
 	ask(t, b, "c", "q2", "Run the tests?")
 	repliesAgain(t, b, ask(t, b, "c", "q2", "Drop the database?")) // nobody has ended the first
 	for i, by := range []string{"editor", ""} {                    // what no reply to the hub has ended may be answered without
 		id := fmt.Sprint("q", 3+i)
-		_, err = b.TakeBack(t.Context(), ask(t, b, "c", id, "Go?").Ref(), convert.Outcome{Status: convert.Withdrawn}, by)
-		require.NoError(t, err)
-		_, err = b.Answer(t.Context(), ref(ask(t, b, "c", id, "Go?")), says("Yes"), "phone")
+		acptest.Must(b.TakeBack(t.Context(), ask(t, b, "c", id, "Go?").Ref(), convert.Outcome{Status: convert.Withdrawn}, by))
+		_, err := b.Answer(t.Context(), ref(ask(t, b, "c", id, "Go?")), says("Yes"), "phone")
 		require.NoError(t, err, by)
 	}
 }
@@ -409,8 +389,7 @@ func repliesAgain(t *testing.T, b *hub.Board, second *hub.Record) {
 	require.ErrorIs(t, err, hub.ErrSeveral)
 	seen := ref(second)
 	seen.Revision = second.Revision
-	now, err := b.Answer(t.Context(), seen, yes, "phone")
-	require.NoError(t, err)
+	now := acptest.Must(b.Answer(t.Context(), seen, yes, "phone"))
 	require.False(t, now.Open())
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -29,20 +30,17 @@ func TestATypedSecretIsKeptUntilItIsUsed(t *testing.T) {
 			dir := t.TempDir()
 			b, store := openWithStore(t, dir, hub.Options{})
 			asked := ask(t, b, "c", "q", "What is your API key?")
-			given, err := b.Answer(t.Context(), ref(asked), types(typedSecret, "do not tell"), "phone")
-			require.NoError(t, err)
-			_, err = b.Answer(t.Context(), ref(asked), types(typedSecret, "do not tell"), "phone")
+			given := acptest.Must(b.Answer(t.Context(), ref(asked), types(typedSecret, "do not tell"), "phone"))
+			_, err := b.Answer(t.Context(), ref(asked), types(typedSecret, "do not tell"), "phone")
 			require.NoError(t, err, "the same once more")
 			_, err = b.Answer(t.Context(), ref(asked), types("sk-other", "do not tell"), "phone")
 			require.ErrorIs(t, err, hub.ErrSettled, "another one is not the first")
-			_, err = b.Delivered(t.Context(), given.Ref())
-			require.NoError(t, err)
+			acptest.Must(b.Delivered(t.Context(), given.Ref()))
 			b.Close()
 			store.Close()
 
 			b, store = openWithStore(t, dir, hub.Options{})
-			r, err := b.Find("c", "q")
-			require.NoError(t, err)
+			r := acptest.Must(b.Find("c", "q"))
 			require.Equal(t, []convert.Answer{{Text: typedSecret, Note: "do not tell"}}, r.End.Result().Answers, "its process may have died with it")
 			hidden := []convert.Answer{{Text: "(not shown)", Note: "(not shown)"}}
 			require.Equal(t, hidden, r.End.Answers)
@@ -50,14 +48,11 @@ func TestATypedSecretIsKeptUntilItIsUsed(t *testing.T) {
 			found, _ := b.Search(hub.Search{Text: typedSecret})
 			require.Empty(t, found)
 
-			_, err = ends(b, r.Ref())
-			require.NoError(t, err)
-			r, err = b.Find("c", "q")
-			require.NoError(t, err)
+			acptest.Must(ends(b, r.Ref()))
+			r = acptest.Must(b.Find("c", "q"))
 			require.Equal(t, hidden, r.End.Answers, "that something was answered is known")
 			require.Equal(t, convert.Failed, r.End.Result().Status, "what stands there is nobody's answer")
-			kept, err := store.Get(t.Context(), r.Key())
-			require.NoError(t, err)
+			kept := acptest.Must(store.Get(t.Context(), r.Key()))
 			require.NotContains(t, string(kept.Value), typedSecret)
 			require.NotContains(t, r.Encode(), typedSecret)
 			_, err = b.Answer(t.Context(), ref(asked), types("sk-other", "do not tell"), "phone")
@@ -69,12 +64,9 @@ func TestATypedSecretIsKeptUntilItIsUsed(t *testing.T) {
 // Only what is typed to a question for a secret is one.
 func TestWhatIsNoSecretIsKept(t *testing.T) {
 	b := boardBeside(t)
-	r, err := b.Answer(t.Context(), ref(ask(t, b, "c", "q", "Which colour?")), types("green", ""), "phone")
-	require.NoError(t, err)
-	_, err = b.Consumed(t.Context(), r.Ref())
-	require.NoError(t, err)
-	r, err = b.Find("c", "q")
-	require.NoError(t, err)
+	r := acptest.Must(b.Answer(t.Context(), ref(ask(t, b, "c", "q", "Which colour?")), types("green", ""), "phone"))
+	acptest.Must(b.Consumed(t.Context(), r.Ref()))
+	r = acptest.Must(b.Find("c", "q"))
 	require.Equal(t, "green", r.End.Result().Answers[0].Text)
 	require.Zero(t, r.Version)
 }

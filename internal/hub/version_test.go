@@ -21,30 +21,24 @@ import (
 // keeps what it does not know; what it cannot read it says and leaves alone.
 func TestOlderAndNewerHub(t *testing.T) {
 	t.Parallel()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	t.Cleanup(store.Close)
 	const newer = `{"conversation":"c","id":"q1","kind":"question","mood":"calm","call":{"ID":"q1","Tone":"soft","Questions":[{"Text":"Go?","Options":[{"Label":"Yes","Icon":"y"}],"Shape":"round"}]},"asked":"2026-11-15T20:00:00Z"}`
-	_, err = store.Create(t.Context(), "a.b.0", []byte(newer))
-	require.NoError(t, err)
+	acptest.Must(store.Create(t.Context(), "a.b.0", []byte(newer)))
 	const newest = `{"version":5,"conversation":"c","id":"q2","kind":"question","call":{"ID":"q2","Questions":[{"Text":"Stop?"}]},"asked":"2026-11-15T20:00:00Z"}`
-	left, err := store.Create(t.Context(), "a.c.0", []byte(newest))
-	require.NoError(t, err)
+	left := acptest.Must(store.Create(t.Context(), "a.c.0", []byte(newest)))
 	var log acptest.Written
-	b, err := hub.Open(t.Context(), store, hub.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	require.NoError(t, err)
+	b := acptest.Must(hub.Open(t.Context(), store, hub.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}))
 	t.Cleanup(b.Close)
 	require.Contains(t, log.String(), "expected version 4 at most, got 5")
 	require.NotContains(t, log.String(), "Stop?", "a log has no text of a question")
-	_, err = b.Find("c", "q2")
+	_, err := b.Find("c", "q2")
 	require.ErrorIs(t, err, hub.ErrNotFound)
 
-	r, err := b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "q1"}, func(*hub.Record) ([]convert.Answer, error) {
+	r := acptest.Must(b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "q1"}, func(*hub.Record) ([]convert.Answer, error) {
 		return []convert.Answer{{Selected: []string{"Yes"}}}, nil
-	}, "phone")
-	require.NoError(t, err)
-	e, err := store.Get(t.Context(), "a.b.0")
-	require.NoError(t, err)
+	}, "phone"))
+	e := acptest.Must(store.Get(t.Context(), "a.b.0"))
 	kept := func(value []byte) {
 		for path, want := range map[string]string{
 			"mood": "calm", "call.Tone": "soft", "call.Questions.0.Shape": "round", "call.Questions.0.Options.0.Icon": "y",
@@ -58,30 +52,23 @@ func TestOlderAndNewerHub(t *testing.T) {
 	var all map[string]any
 	require.NoError(t, json.Unmarshal(e.Value, &all))
 	all["end"].(map[string]any)["seal"] = "wax"
-	value, err := json.Marshal(all)
-	require.NoError(t, err)
-	sealed, err := store.Update(t.Context(), "a.b.0", value, e.Revision)
-	require.NoError(t, err)
+	value := acptest.Must(json.Marshal(all))
+	sealed := acptest.Must(store.Update(t.Context(), "a.b.0", value, e.Revision))
 	require.Eventually(t, func() bool { now, err := b.Find("c", "q1"); return err == nil && now.Revision == sealed }, time.Minute, time.Millisecond)
-	_, err = b.Consumed(t.Context(), r.Ref())
-	require.NoError(t, err)
-	e, err = store.Get(t.Context(), "a.b.0")
-	require.NoError(t, err)
+	acptest.Must(b.Consumed(t.Context(), r.Ref()))
+	e = acptest.Must(store.Get(t.Context(), "a.b.0"))
 	kept(e.Value)
 	require.Equal(t, "wax", gjson.GetBytes(e.Value, "end.seal").String())
 	require.True(t, gjson.GetBytes(e.Value, "end.consumed").Exists())
 	// What is forgotten may be in the newer one's notes, and an even older hub must
 	// not take the rest for an answer.
-	done, err := b.ForgetBy(t.Context(), "phone", everything, nil)
-	require.NoError(t, err)
+	done := acptest.Must(b.ForgetBy(t.Context(), "phone", everything, nil))
 	require.Equal(t, hub.Forgotten{Answers: 1}, done)
-	e, err = store.Get(t.Context(), "a.b.0")
-	require.NoError(t, err)
+	e = acptest.Must(store.Get(t.Context(), "a.b.0"))
 	require.False(t, gjson.GetBytes(e.Value, "end.seal").Exists())
 	require.EqualValues(t, 2, gjson.GetBytes(e.Value, "version").Int())
 	require.Equal(t, "calm", gjson.GetBytes(e.Value, "mood").String())
-	e, err = store.Get(t.Context(), "a.c.0")
-	require.NoError(t, err)
+	e = acptest.Must(store.Get(t.Context(), "a.c.0"))
 	require.Equal(t, hubstore.Entry{Key: "a.c.0", Value: []byte(newest), Revision: left}, e)
 }
 
@@ -91,30 +78,25 @@ func TestRecordsOfBeforeTheyWerePacked(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"short": 100, "long": 600 << 10} {
 		t.Run(name, func(t *testing.T) {
-			store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-			require.NoError(t, err)
+			store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 			t.Cleanup(store.Close)
 			text := strings.Repeat("Go on? ", size/7)
 			const key = "a.b.0"
-			_, err = store.Create(t.Context(), key, []byte(`{"conversation":"c","id":"q","kind":"question","dialect":"claude","document":{"questions":[{"question":"`+text+`"}]},"call":{"ID":"q","Questions":[{"Text":"`+text+`"}]},"asked":"2026-11-15T20:00:00Z"}`))
+			_, err := store.Create(t.Context(), key, []byte(`{"conversation":"c","id":"q","kind":"question","dialect":"claude","document":{"questions":[{"question":"`+text+`"}]},"call":{"ID":"q","Questions":[{"Text":"`+text+`"}]},"asked":"2026-11-15T20:00:00Z"}`))
 			require.NoError(t, err)
 			open := func() *hub.Board {
-				b, err := hub.Open(t.Context(), store, hub.Options{})
-				require.NoError(t, err)
+				b := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 				t.Cleanup(b.Close)
 				return b
 			}
-			_, err = open().Answer(t.Context(), hub.Ref{Conversation: "c", ID: "q"}, func(r *hub.Record) ([]convert.Answer, error) {
+			acptest.Must(open().Answer(t.Context(), hub.Ref{Conversation: "c", ID: "q"}, func(r *hub.Record) ([]convert.Answer, error) {
 				require.Equal(t, text, r.Call.Questions[0].Text)
 				return []convert.Answer{{Text: "yes"}}, nil
-			}, "phone")
-			require.NoError(t, err)
-			e, err := store.Get(t.Context(), key)
-			require.NoError(t, err)
+			}, "phone"))
+			e := acptest.Must(store.Get(t.Context(), key))
 			require.Equal(t, name == "short", json.Valid(e.Value))
 			require.Less(t, len(e.Value), 10<<10)
-			r, err := open().Find("c", "q")
-			require.NoError(t, err)
+			r := acptest.Must(open().Find("c", "q"))
 			require.Equal(t, text, r.Call.Questions[0].Text)
 			require.Equal(t, text, gjson.GetBytes(r.Document, "questions.0.question").Str)
 			require.Equal(t, "yes", r.End.Answers[0].Text)
@@ -129,14 +111,11 @@ func TestACallIsKeptOnce(t *testing.T) {
 	dir := t.TempDir()
 	b, store := openWithStore(t, dir, hub.Options{})
 	const document = `{"questions":[{"question":"Go on?","header":"Go","options":[{"label":"Yes","description":"on"},{"label":"No","description":"back"}],"multiSelect":false}]}`
-	req, err := dialect.Decode([]byte(document), "")
-	require.NoError(t, err)
+	req := acptest.Must(dialect.Decode([]byte(document), ""))
 	a := hub.Asking{Conversation: "c", Name: "q", Dialect: req.Dialect, Document: []byte(document), Call: req.Call}
-	once, err := b.Ask(t.Context(), a)
-	require.NoError(t, err)
+	once := acptest.Must(b.Ask(t.Context(), a))
 	a.Name, a.Call.ID = "other", "other"
-	twice, err := b.Ask(t.Context(), a)
-	require.NoError(t, err)
+	twice := acptest.Must(b.Ask(t.Context(), a))
 	for i, e := range entries(t, store) {
 		require.Equal(t, i+1, strings.Count(string(e.Value), "Go on?"))
 		require.EqualValues(t, 4*(1-i), gjson.GetBytes(e.Value, "version").Int())
@@ -145,8 +124,7 @@ func TestACallIsKeptOnce(t *testing.T) {
 	store.Close()
 	b = open(t, dir, hub.Options{})
 	for _, before := range []*hub.Record{once, twice} {
-		now, err := b.FindRef(before.Ref())
-		require.NoError(t, err)
+		now := acptest.Must(b.FindRef(before.Ref()))
 		require.Equal(t, before.Call.Questions, now.Call.Questions)
 		require.Equal(t, before.Fingerprint(), now.Fingerprint())
 		require.Equal(t, before.Call.ID, answer(t, b, now, "Yes", "phone").Call.ID)
@@ -159,18 +137,14 @@ func TestAskWhereANewerHubWrote(t *testing.T) {
 	t.Parallel()
 	b, store := openWithStore(t, t.TempDir(), hub.Options{})
 	for c, open := range map[string]bool{"open": true, "settled": false} {
-		r, err := b.Ask(t.Context(), asking(c, "q", "Go?"))
-		require.NoError(t, err)
+		r := acptest.Must(b.Ask(t.Context(), asking(c, "q", "Go?")))
 		if !open {
-			r, err = b.Cancel(t.Context(), r.Ref(), "me")
-			require.NoError(t, err)
+			r = acptest.Must(b.Cancel(t.Context(), r.Ref(), "me"))
 		}
-		e, err := store.Get(t.Context(), r.Key())
-		require.NoError(t, err)
-		newer, err := store.Update(t.Context(), r.Key(), []byte(`{"version":5,`+string(e.Value[1:])), e.Revision)
-		require.NoError(t, err)
+		e := acptest.Must(store.Get(t.Context(), r.Key()))
+		newer := acptest.Must(store.Update(t.Context(), r.Key(), []byte(`{"version":5,`+string(e.Value[1:])), e.Revision))
 		require.Eventually(t, func() bool { _, err := b.Find(c, "q"); return err != nil }, time.Minute, time.Millisecond)
-		_, err = b.Ask(t.Context(), asking(c, "q", "Stop?"))
+		_, err := b.Ask(t.Context(), asking(c, "q", "Stop?"))
 		require.ErrorContains(t, err, "cannot read")
 		require.NoError(t, store.Delete(t.Context(), r.Key(), newer))
 		require.Eventually(t, func() bool { _, err := b.Ask(t.Context(), asking(c, "q", "Stop?")); return err == nil }, time.Minute, time.Millisecond)
@@ -181,19 +155,17 @@ func TestAskWhereANewerHubWrote(t *testing.T) {
 // not told as somebody's.
 func TestWithdrawnInOlderRecords(t *testing.T) {
 	t.Parallel()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	t.Cleanup(store.Close)
 	for id, end := range map[string]string{
 		"withdrawn": `{"outcome":"cancelled","reason":"The question was withdrawn","elsewhere":true,"at":"2026-11-15T20:01:00Z","delivered":"2026-11-15T20:01:00Z","consumed":"2026-11-15T20:01:00Z"}`,
 		"dismissed": `{"outcome":"cancelled","reason":"User cancelled the question","by":"phone","at":"2026-11-15T20:01:00Z"}`,
 		"forgotten": `{"outcome":"cancelled","at":"2026-11-15T20:01:00Z","forgotten":true}`,
 	} {
-		_, err = store.Create(t.Context(), "a."+id+".0", []byte(`{"conversation":"c","id":"`+id+`","kind":"question","call":{"ID":"`+id+`","Questions":[{"Text":"Go?","Options":[{"Label":"Yes"}]}]},"asked":"2026-11-15T20:00:00Z","end":`+end+`}`))
+		_, err := store.Create(t.Context(), "a."+id+".0", []byte(`{"conversation":"c","id":"`+id+`","kind":"question","call":{"ID":"`+id+`","Questions":[{"Text":"Go?","Options":[{"Label":"Yes"}]}]},"asked":"2026-11-15T20:00:00Z","end":`+end+`}`))
 		require.NoError(t, err)
 	}
-	b, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
+	b := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 	t.Cleanup(b.Close)
 	for id, want := range map[string]struct {
 		status convert.Status
@@ -204,11 +176,10 @@ func TestWithdrawnInOlderRecords(t *testing.T) {
 		"dismissed": {convert.Cancelled, convert.Cancelled, "it was cancelled already by phone at"},
 		"forgotten": {convert.Cancelled, convert.Failed, "it was cancelled already at"},
 	} {
-		r, err := b.Find("c", id)
-		require.NoError(t, err)
+		r := acptest.Must(b.Find("c", id))
 		require.Equal(t, want.status, r.End.Status(), id)
 		require.Equal(t, want.result, r.End.Result().Status, id)
-		_, err = b.Cancel(t.Context(), r.Ref(), "Ann")
+		_, err := b.Cancel(t.Context(), r.Ref(), "Ann")
 		require.ErrorContains(t, err, want.says)
 	}
 }

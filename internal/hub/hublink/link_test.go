@@ -73,12 +73,9 @@ func newHubs(t *testing.T) *hubs {
 func (h *hubs) start(dir string) *hub.Board { return h.startAt(hubstore.Options{Dir: dir}) }
 
 func (h *hubs) startAt(kept hubstore.Options) *hub.Board {
-	store, err := hubstore.Open(h.t.Context(), kept)
-	require.NoError(h.t, err)
-	board, err := hub.Open(h.t.Context(), store, hub.Options{})
-	require.NoError(h.t, err)
-	access, err := web.OpenAccess(filepath.Join(h.t.TempDir(), "access"), token)
-	require.NoError(h.t, err)
+	store := acptest.Must(hubstore.Open(h.t.Context(), kept))
+	board := acptest.Must(hub.Open(h.t.Context(), store, hub.Options{}))
+	access := acptest.Must(web.OpenAccess(filepath.Join(h.t.TempDir(), "access"), token))
 	server := web.New(board, access, web.Options{})
 	h.current.Store(&oneHub{board, access, server, func() { server.Close(); board.Close(); store.Close() }})
 	return board
@@ -201,8 +198,7 @@ func TestAReceiptBeforeTheEnd(t *testing.T) {
 	d.Receipt(ticket.Item().Name, nil)
 	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // the end has begun, most likely
 	l.Close()
-	r, err := board.Find(session, "")
-	require.NoError(t, err)
+	r := acptest.Must(board.Find(session, ""))
 	require.Equal(t, "consumed", r.End.Receipt())
 }
 
@@ -210,8 +206,7 @@ func TestTheHubsCancelSettlesTheDesk(t *testing.T) {
 	_, d, board, _ := linkedBeside(t)
 	ticket := ask(t, d, "toolu_abc")
 	r := await(t, board, isOpen)
-	_, err := board.Cancel(t.Context(), hub.Ref{Conversation: r.Conversation, ID: r.ID}, "phone")
-	require.NoError(t, err)
+	acptest.Must(board.Cancel(t.Context(), hub.Ref{Conversation: r.Conversation, ID: r.ID}, "phone"))
 	<-ticket.Context().Done()
 	o, _ := ticket.Settle(convert.Outcome{}, "")
 	require.Equal(t, convert.Cancelled, o.Status)
@@ -332,8 +327,7 @@ func TestACredentialThatMayNotAsk(t *testing.T) {
 	t.Parallel()
 	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)
 	board := h.start(t.TempDir())
-	phone, err := h.current.Load().access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	phone := acptest.Must(h.current.Load().access.Add("phone", web.CanAnswer))
 	l := h.link(d, out, phone)
 	ticket := ask(t, d, "toolu_1")
 	askIn(t, d, "other", "toolu_2")
@@ -353,9 +347,8 @@ func TestAQuestionOfAnotherDevice(t *testing.T) {
 	t.Parallel()
 	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)
 	board := h.start(t.TempDir())
-	bot, err := h.current.Load().access.Add("bot", web.CanAsk)
-	require.NoError(t, err)
-	_, err = board.Ask(t.Context(), hub.Asking{Conversation: session, Device: "other", Dialect: hublink.Dialect, Call: convert.Call{ID: "toolu_1a", Questions: []convert.Question{{Text: "Theirs?"}}}})
+	bot := acptest.Must(h.current.Load().access.Add("bot", web.CanAsk))
+	_, err := board.Ask(t.Context(), hub.Asking{Conversation: session, Device: "other", Dialect: hublink.Dialect, Call: convert.Call{ID: "toolu_1a", Questions: []convert.Question{{Text: "Theirs?"}}}})
 	require.NoError(t, err)
 	l := h.link(d, out, bot)
 	ask(t, d, "toolu_1a")
@@ -508,8 +501,7 @@ func TestRule6AnsweredMeanwhile(t *testing.T) {
 	require.ErrorIs(t, l.Meanwhile(t.Context(), call).Deliver(func() error { return full }), full)
 	left := l.Meanwhile(t.Context(), call)
 	require.Equal(t, "phone", left.By(), "to look is not to take")
-	o, err := left.Wait()
-	require.NoError(t, err)
+	o := acptest.Must(left.Wait())
 	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, o.Answers)
 	require.NoError(t, left.Deliver(func() error { return nil }))
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
@@ -555,14 +547,12 @@ func TestRule6AnsweredAnewMeanwhile(t *testing.T) {
 	left := h.link(new(desk.Desk), io.Discard, token).Meanwhile(t.Context(), call)
 	by := r.Ref()
 	by.Asker = "another"
-	_, err := board.Consumed(t.Context(), by)
-	require.NoError(t, err)
+	acptest.Must(board.Consumed(t.Context(), by))
 	anew, err := board.Ask(t.Context(), hub.Asking{Conversation: r.Conversation, Device: r.Device, Kind: r.Kind, Dialect: r.Dialect, About: r.About, Asker: "third", Call: r.Call})
 	require.NoError(t, err)
 	require.NoError(t, answer(board, anew, "SQLite", "phone"))
 	require.ErrorIs(t, left.Deliver(func() error { return errors.New("the agent was told twice") }), life.ErrTaken)
-	anew, err = board.FindRef(anew.Ref())
-	require.NoError(t, err)
+	anew = acptest.Must(board.FindRef(anew.Ref()))
 	require.Equal(t, "third", anew.Asker)
 }
 
@@ -592,10 +582,9 @@ func TestUsedIsOfOneCall(t *testing.T) {
 			Session: session, ID: id, Questions: []convert.Question{{Text: "Is it " + id + "?"}}}})
 		t.Cleanup(ticket.Leave)
 		r := await(t, board, func(r *hub.Record) bool { return r.Open() && r.Call.ID == id })
-		_, err := board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
+		acptest.Must(board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
 			return []convert.Answer{{Text: "yes"}}, nil
-		}, "phone")
-		require.NoError(t, err)
+		}, "phone"))
 		<-ticket.Context().Done()
 		await(t, board, func(r *hub.Record) bool { return r.Call.ID == id && !r.Open() && r.End.Receipt() == "delivered" })
 	}
@@ -647,10 +636,9 @@ func TestASecretTypedAtTheHub(t *testing.T) {
 	ticket := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: "toolu_1a", Questions: []convert.Question{{Text: "What is your API key?"}}}})
 	defer ticket.Leave()
 	r := await(t, board, isOpen)
-	_, err := board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
+	acptest.Must(board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
 		return []convert.Answer{{Text: "sk-live-123"}}, nil
-	}, "phone")
-	require.NoError(t, err)
+	}, "phone"))
 	<-ticket.Context().Done()
 	stands, _ := ticket.Settle(convert.Outcome{}, "")
 	require.Equal(t, []convert.Answer{{Text: "sk-live-123"}}, stands.Answers)
@@ -697,8 +685,7 @@ func TestASlowHub(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer s.Close()
 	defer close(release)
-	at, err := url.Parse(s.URL)
-	require.NoError(t, err)
+	at := acptest.Must(url.Parse(s.URL))
 	d := new(desk.Desk)
 	l := hublink.Start(d, hublink.Options{URL: at, Token: func() (string, error) { return token, nil }})
 	begin := time.Now()

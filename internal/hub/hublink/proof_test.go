@@ -32,8 +32,7 @@ func tokenIs(token string) func() (string, error) {
 
 // listen serves each connection with answer until the test ends.
 func listen(t *testing.T, r *acptest.Written, answer func(net.Conn)) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := acptest.Must(net.Listen("tcp", "127.0.0.1:0"))
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -76,12 +75,10 @@ func TestTokenGoesToItsHubOnly(t *testing.T) {
 	}))
 	defer hub.Close()
 	call := func(address string, token string) (int, error) {
-		at, err := url.Parse(address)
-		require.NoError(t, err)
+		at := acptest.Must(url.Parse(address))
 		client := hublink.Client([]*url.URL{at}, tokenIs(token), time.Minute)
 		defer client.CloseIdleConnections()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/conversations", nil)
-		require.NoError(t, err)
+		req := acptest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/conversations", nil))
 		req.Header.Set("Authorization", "Bearer "+token)
 		reply, err := client.Do(req)
 		if err != nil {
@@ -91,14 +88,12 @@ func TestTokenGoesToItsHubOnly(t *testing.T) {
 		return reply.StatusCode, nil
 	}
 	for range 2 {
-		status, err := call(hub.URL, ownToken)
-		require.NoError(t, err)
+		status := acptest.Must(call(hub.URL, ownToken))
 		require.Equal(t, http.StatusOK, status)
 		require.Equal(t, "Bearer "+ownToken, <-got)
 	}
 	for _, other := range []string{"another-token", ""} {
-		status, err := call(hub.URL, other)
-		require.NoError(t, err)
+		status := acptest.Must(call(hub.URL, other))
 		require.Equal(t, http.StatusUnauthorized, status)
 	}
 
@@ -147,16 +142,14 @@ func TestACertificateIsTheProof(t *testing.T) {
 	hub := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { called <- r.URL.Path }))
 	defer hub.Close()
 	hub.Config.ErrorLog = log.New(io.Discard, "", 0)
-	at, err := url.Parse(hub.URL)
-	require.NoError(t, err)
+	at := acptest.Must(url.Parse(hub.URL))
 	client := hublink.Client([]*url.URL{at}, tokenIs(ownToken), time.Minute)
 	defer client.CloseIdleConnections()
-	_, err = client.Get(hub.URL + "/conversations")
+	_, err := client.Get(hub.URL + "/conversations")
 	require.ErrorAs(t, err, new(*tls.CertificateVerificationError), "nobody has signed it")
 	require.Empty(t, called)
 	hublink.Trust(client, hub.Certificate())
-	reply, err := client.Get(hub.URL + "/conversations")
-	require.NoError(t, err)
+	reply := acptest.Must(client.Get(hub.URL + "/conversations"))
 	reply.Body.Close()
 	require.Equal(t, "/conversations", <-called)
 }
@@ -166,8 +159,7 @@ func TestNoProofForWhoeverAsks(t *testing.T) {
 	hub := httptest.NewServer(watchtest.Proves(ownToken, http.NotFound))
 	defer hub.Close()
 	for _, query := range []string{"", "?nonce=0123456789abcdef0", "?nonce=0123456789abcdef0&key=", "?nonce=0123456789abcdef0&key=" + strings.Repeat("0", 64)} {
-		reply, err := http.Get(hub.URL + hublink.ProofPath + query)
-		require.NoError(t, err)
+		reply := acptest.Must(http.Get(hub.URL + hublink.ProofPath + query))
 		reply.Body.Close()
 		require.Equal(t, http.StatusNotFound, reply.StatusCode, query)
 	}

@@ -163,8 +163,7 @@ func TestSessionsOfTheSameName(t *testing.T) {
 			there := await(t, board, isOpen)
 			two := post()
 			require.Eventually(t, func() bool { return len(first(board)) == 2 }, patience, time.Millisecond, "they are two questions")
-			_, err := board.Cancel(t.Context(), there.Ref(), "phone")
-			require.NoError(t, err)
+			acptest.Must(board.Cancel(t.Context(), there.Ref(), "phone"))
 			<-one.Context().Done()
 			require.Len(t, first(board), 1)
 			require.NoError(t, two.Context().Err())
@@ -184,8 +183,7 @@ func TestTurnsAreTold(t *testing.T) {
 				got <- r.URL.Path + " " + string(body)
 			}))
 			defer s.Close()
-			u, err := url.Parse(s.URL)
-			require.NoError(t, err)
+			u := acptest.Must(url.Parse(s.URL))
 			var log acptest.Written
 			var d desk.Desk
 			h := &hubs{t: t, url: u}

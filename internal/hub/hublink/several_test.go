@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
@@ -61,8 +62,7 @@ func TestTheNextHub(t *testing.T) {
 		c.down.CloseClientConnections()
 		<-c.up.in
 	}
-	_, err := board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return yes.Answers, nil }, "phone")
-	require.NoError(t, err)
+	acptest.Must(board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return yes.Answers, nil }, "phone"))
 	<-ticket.Context().Done()
 	o, _ := ticket.Settle(convert.Outcome{}, "")
 	require.Equal(t, yes.Answers, o.Answers)
@@ -81,9 +81,7 @@ func TestTransport(t *testing.T) {
 			w.WriteHeader(status)
 		}))
 		t.Cleanup(s.Close)
-		u, err := url.Parse(s.URL + "/" + name)
-		require.NoError(t, err)
-		return u
+		return acptest.Must(url.Parse(s.URL + "/" + name))
 	}
 	gone := serve("gone", 200)
 	gone.Host = "127.0.0.1:1"
@@ -123,9 +121,8 @@ func TestTransport(t *testing.T) {
 func TestTokenOfSeveral(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("ACP_BRIDGE_HUB_TOKEN", "")
-	urls, err := hublink.ParseURLs("http://127.0.0.1:7717, https://hub.example")
-	require.NoError(t, err)
-	_, err = hublink.TokenOf(urls, "")
+	urls := acptest.Must(hublink.ParseURLs("http://127.0.0.1:7717, https://hub.example"))
+	_, err := hublink.TokenOf(urls, "")
 	require.ErrorContains(t, err, "no token for the hub at hub.example")
 	_, err = hublink.TokenOf(urls[:1], "")
 	require.ErrorContains(t, err, "start a hub with acp-bridge-hub, or set ACP_BRIDGE_HUB_TOKEN")
@@ -137,8 +134,7 @@ func TestTokenOfSeveral(t *testing.T) {
 // nobody.
 func TestADamagedToken(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "token")
-	at, err := url.Parse("http://127.0.0.1:7717")
-	require.NoError(t, err)
+	at := acptest.Must(url.Parse("http://127.0.0.1:7717"))
 	for text, whole := range map[string]bool{
 		"Abc-123_~!": true, " abc\n": true,
 		"ab\x00c": false, "ab c": false, "a\nb": false, "pässword": false, "ab\x7f": false,

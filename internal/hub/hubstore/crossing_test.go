@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // holdFenced keeps fenced writes in the queue until what it returns is called.
@@ -44,12 +46,9 @@ func TestFencedWritesTogether(t *testing.T) {
 	var revisions [n]uint64
 	key := func(i int) string { return fmt.Sprint("k", i) }
 	for i := range n {
-		var err error
-		revisions[i], err = s.Create(t.Context(), key(i), []byte("open"))
-		require.NoError(t, err)
+		revisions[i] = acptest.Must(s.Create(t.Context(), key(i), []byte("open")))
 	}
-	_, err := s.Update(t.Context(), key(0), []byte("other"), revisions[0])
-	require.NoError(t, err)
+	acptest.Must(s.Update(t.Context(), key(0), []byte("other"), revisions[0]))
 	release := s.holdFenced()
 	var all sync.WaitGroup
 	var won [n]atomic.Int32
@@ -61,8 +60,7 @@ func TestFencedWritesTogether(t *testing.T) {
 				return
 			}
 			won[i].Add(1)
-			e, err := s.Last(t.Context(), key(i))
-			require.NoError(t, err)
+			e := acptest.Must(s.Last(t.Context(), key(i)))
 			require.Equal(t, Entry{key(i), []byte(value), got}, e)
 		})
 	}
@@ -80,8 +78,7 @@ func TestFencedWritesTogether(t *testing.T) {
 	require.Zero(t, won[0].Load(), "it came too late")
 	for i := 1; i < n; i++ {
 		require.EqualValues(t, 1, won[i].Load(), key(i))
-		m, err := s.direct.GetLastMsg(s.stream(), s.subjectOf(key(i)))
-		require.NoError(t, err)
+		m := acptest.Must(s.direct.GetLastMsg(s.stream(), s.subjectOf(key(i))))
 		batches[m.Header.Get("Nats-Batch-Id")] = true
 	}
 	require.True(t, len(batches) == 1 || !prompt, "%v", batches)
@@ -97,14 +94,12 @@ func TestAFenceBeforeManyWrites(t *testing.T) {
 	release := s.holdFenced()
 	var all sync.WaitGroup
 	for i := range n {
-		revision, err := s.Create(t.Context(), fmt.Sprint("k", i), []byte("open"))
-		require.NoError(t, err)
+		revision := acptest.Must(s.Create(t.Context(), fmt.Sprint("k", i), []byte("open")))
 		all.Go(func() {
-			_, err := s.UpdateWhile(t.Context(), fmt.Sprint("k", i), []byte("answered"), revision, func(context.Context) error {
+			acptest.Must(s.UpdateWhile(t.Context(), fmt.Sprint("k", i), []byte("answered"), revision, func(context.Context) error {
 				checks[i]++
 				return nil
-			})
-			require.NoError(t, err)
+			}))
 		})
 	}
 	require.Eventually(t, func() bool { return s.fencedQueue() == n }, time.Minute, time.Millisecond)
@@ -121,8 +116,7 @@ func TestAFenceBeforeManyWrites(t *testing.T) {
 func TestAFencedWriteIsTakenOutOfTheQueue(t *testing.T) {
 	t.Parallel()
 	s := openShared(t)
-	first, err := s.Create(t.Context(), "k", []byte("open"))
-	require.NoError(t, err)
+	first := acptest.Must(s.Create(t.Context(), "k", []byte("open")))
 	release := s.holdFenced()
 	ctx, cancel := context.WithCancel(t.Context())
 	gone, next := make(chan error, 1), make(chan error, 1)
@@ -140,8 +134,7 @@ func TestAFencedWriteIsTakenOutOfTheQueue(t *testing.T) {
 	require.Eventually(t, func() bool { return s.fencedQueue() == 1 }, time.Minute, time.Millisecond)
 	release()
 	require.NoError(t, <-next)
-	e, err := s.Last(t.Context(), "k")
-	require.NoError(t, err)
+	e := acptest.Must(s.Last(t.Context(), "k"))
 	require.Equal(t, "answered", string(e.Value))
 	require.Empty(t, s.fence.flying)
 }
@@ -155,20 +148,18 @@ func TestAnotherHubsIsInTheWay(t *testing.T) {
 	s.fence.known.Store(true)
 	const refusals = 5
 	sent, checks := 0, 0
-	sub, err := s.conn.Subscribe(s.subjectOf(s.mark), func(m *nats.Msg) {
+	sub := acptest.Must(s.conn.Subscribe(s.subjectOf(s.mark), func(m *nats.Msg) {
 		if sent++; sent <= refusals {
 			_ = m.Respond([]byte(`{"error":{"code":400,"err_code":10164,"description":"wrong last sequence"}}`)) // or the test sees nothing
 		} else {
 			_ = m.Respond([]byte(`{"stream":"KV_questions","seq":9,"batch":"x","count":2}`))
 		}
-	})
-	require.NoError(t, err)
+	}))
 	defer func() { _ = sub.Unsubscribe() }()
-	revision, err := s.UpdateWhile(t.Context(), "k", []byte("answered"), 7, func(context.Context) error {
+	revision := acptest.Must(s.UpdateWhile(t.Context(), "k", []byte("answered"), 7, func(context.Context) error {
 		checks++
 		return nil
-	})
-	require.NoError(t, err)
+	}))
 	require.EqualValues(t, 8, revision)
 	require.Equal(t, refusals+1, sent)
 	require.Equal(t, 1, checks)

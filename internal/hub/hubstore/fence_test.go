@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
@@ -20,13 +21,10 @@ func TestAWriteThatAFenceHasOvertaken(t *testing.T) {
 		t.Run(fmt.Sprint(may), func(t *testing.T) {
 			url, proxy := elsewhere(t)
 			direct, s := openAt(t, url), openAt(t, "nats://"+proxy.Addr())
-			beside, err := direct.Beside(t.Context(), "-access", "", 0)
-			require.NoError(t, err)
-			made, err := s.Create(t.Context(), "a", []byte("new"))
-			require.NoError(t, err)
-			first, err := s.Update(t.Context(), "a", []byte("open"), made)
-			require.NoError(t, err)
-			_, err = s.UpdateWhile(t.Context(), "a", []byte("late"), made, nil)
+			beside := acptest.Must(direct.Beside(t.Context(), "-access", "", 0))
+			made := acptest.Must(s.Create(t.Context(), "a", []byte("new")))
+			first := acptest.Must(s.Update(t.Context(), "a", []byte("open"), made))
+			_, err := s.UpdateWhile(t.Context(), "a", []byte("late"), made, nil)
 			require.ErrorIs(t, err, hubstore.ErrConflict)
 			checks, release := 0, func() {}
 			something, held := make(<-chan struct{}), make(chan struct{})
@@ -48,8 +46,7 @@ func TestAWriteThatAFenceHasOvertaken(t *testing.T) {
 			release()
 			require.Equal(t, may, <-done)
 			require.Greater(t, checks, 1)
-			now, err := direct.Get(t.Context(), "a")
-			require.NoError(t, err)
+			now := acptest.Must(direct.Get(t.Context(), "a"))
 			require.Equal(t, may == nil, now.Revision > first)
 		})
 	}
@@ -60,8 +57,7 @@ func TestAWriteThatAFenceHasOvertaken(t *testing.T) {
 func TestManyFencedWrites(t *testing.T) {
 	t.Parallel()
 	url, _ := elsewhere(t)
-	here, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	here := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	t.Cleanup(here.Close)
 	for name, s := range map[string]*hubstore.Store{"embedded": here, "elsewhere": openAt(t, url)} {
 		t.Run(name, func(t *testing.T) {
@@ -69,8 +65,7 @@ func TestManyFencedWrites(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range n {
 				key := fmt.Sprint("k.", i)
-				revision, err := s.Create(t.Context(), key, []byte("open"))
-				require.NoError(t, err)
+				revision := acptest.Must(s.Create(t.Context(), key, []byte("open")))
 				for _, by := range []string{"one", "two"} {
 					wg.Go(func() {
 						got, err := s.UpdateWhile(t.Context(), key, []byte(by), revision, func(context.Context) error { return nil })

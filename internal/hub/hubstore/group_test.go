@@ -11,12 +11,13 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func openEmbedded(t *testing.T) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	s := acptest.Must(Open(t.Context(), Options{Dir: t.TempDir()}))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -39,8 +40,7 @@ func (s *Store) Queued() int {
 // made reports whether a value was written by a batch.
 func (s *Store) made(t *testing.T, key string) (batch bool) {
 	t.Helper()
-	m, err := s.direct.GetLastMsg(s.stream(), s.subjectOf(key), nats.Context(t.Context()))
-	require.NoError(t, err)
+	m := acptest.Must(s.direct.GetLastMsg(s.stream(), s.subjectOf(key), nats.Context(t.Context())))
 	return m.Header.Get("Nats-Batch-Id") != ""
 }
 
@@ -49,8 +49,7 @@ func (s *Store) made(t *testing.T, key string) (batch bool) {
 func TestWritesTogether(t *testing.T) {
 	t.Parallel()
 	s := openEmbedded(t)
-	first, err := s.Create(t.Context(), "old", []byte("1"))
-	require.NoError(t, err)
+	first := acptest.Must(s.Create(t.Context(), "old", []byte("1")))
 	for _, n := range []int{1, fewAlone - 1, fewAlone, mostJoined, mostJoined + fewAlone} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			release := s.Hold()
@@ -78,8 +77,7 @@ func TestWritesTogether(t *testing.T) {
 				if i == n/2 {
 					at = "old"
 				}
-				e, err := s.Get(t.Context(), at)
-				require.NoError(t, err)
+				e := acptest.Must(s.Get(t.Context(), at))
 				require.Equal(t, Entry{at, []byte(key(i)), revisions[i]}, e)
 				if s.made(t, at) {
 					batches++
@@ -99,16 +97,13 @@ func TestWritesTogether(t *testing.T) {
 // A write that comes too late spoils a batch for nobody else.
 func TestABatchWithAConflict(t *testing.T) {
 	s := openEmbedded(t)
-	stale, err := s.Create(t.Context(), "late", []byte("1"))
-	require.NoError(t, err)
-	_, err = s.Update(t.Context(), "late", []byte("2"), stale)
-	require.NoError(t, err)
+	stale := acptest.Must(s.Create(t.Context(), "late", []byte("1")))
+	acptest.Must(s.Update(t.Context(), "late", []byte("2"), stale))
 	release := s.Hold()
 	var all sync.WaitGroup
 	for i := range fewAlone {
 		all.Go(func() {
-			_, err := s.Create(t.Context(), fmt.Sprint("k", i), []byte("v"))
-			require.NoError(t, err)
+			acptest.Must(s.Create(t.Context(), fmt.Sprint("k", i), []byte("v")))
 		})
 	}
 	all.Go(func() {
@@ -116,14 +111,12 @@ func TestABatchWithAConflict(t *testing.T) {
 		require.ErrorIs(t, err, ErrConflict)
 	})
 	all.Go(func() {
-		_, err := s.Create(t.Context(), "k.0", []byte("v"))
-		require.NoError(t, err)
+		acptest.Must(s.Create(t.Context(), "k.0", []byte("v")))
 	})
 	require.Eventually(t, func() bool { return s.Queued() == fewAlone+2 }, time.Minute, time.Millisecond)
 	release()
 	all.Wait()
-	e, err := s.Get(t.Context(), "late")
-	require.NoError(t, err)
+	e := acptest.Must(s.Get(t.Context(), "late"))
 	require.Equal(t, "2", string(e.Value))
 	require.Empty(t, s.group.flying)
 }
@@ -138,8 +131,7 @@ func TestTwoOfAKeyAreNotJoined(t *testing.T) {
 		first <- err
 	}()
 	require.Eventually(t, func() bool { return s.Queued() == 1 }, time.Minute, time.Millisecond)
-	_, err := s.Create(t.Context(), "k", []byte("2"))
-	require.NoError(t, err)
+	acptest.Must(s.Create(t.Context(), "k", []byte("2")))
 	release()
 	require.ErrorIs(t, <-first, ErrConflict)
 }
@@ -197,8 +189,7 @@ func TestManyWritersOfFewKeys(t *testing.T) {
 					}
 				}
 				require.GreaterOrEqual(t, won, 0, "nobody won")
-				e, err := s.Get(t.Context(), key)
-				require.NoError(t, err)
+				e := acptest.Must(s.Get(t.Context(), key))
 				require.Equal(t, Entry{key, fmt.Appendf(nil, "%d of %d", won, round), results[won]}, e)
 				revision = e.Revision
 			}
@@ -233,8 +224,7 @@ func TestWatchGoesOnBehindTheLastChange(t *testing.T) {
 	s := openEmbedded(t)
 	var revisions []uint64
 	for _, key := range []string{"a", "b", "c"} {
-		r, err := s.Create(t.Context(), key, []byte("1"))
-		require.NoError(t, err)
+		r := acptest.Must(s.Create(t.Context(), key, []byte("1")))
 		revisions = append(revisions, r)
 	}
 	s.shared = true // others write, too

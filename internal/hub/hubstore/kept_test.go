@@ -7,6 +7,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // What a write has returned for is on the disk, also if the machine loses its
@@ -31,10 +33,8 @@ func TestOddKeysAreNotJoined(t *testing.T) {
 func TestBesideForATime(t *testing.T) {
 	s := openEmbedded(t)
 	for keep, suffix := range map[time.Duration]string{0: "-ever", time.Hour: "-hour"} {
-		other, err := s.Beside(t.Context(), suffix, "some", keep)
-		require.NoError(t, err)
-		status, err := other.kv.Status(t.Context())
-		require.NoError(t, err)
+		other := acptest.Must(s.Beside(t.Context(), suffix, "some", keep))
+		status := acptest.Must(other.kv.Status(t.Context()))
 		require.Equal(t, keep, status.TTL())
 	}
 }
@@ -52,9 +52,8 @@ func TestLimit(t *testing.T) {
 		} else {
 			require.Equal(t, maxValue-headRoom, limit)
 		}
-		revision, err := s.Create(t.Context(), "a", make([]byte, limit))
-		require.NoError(t, err)
-		_, err = s.Update(t.Context(), "a", make([]byte, limit+1), revision)
+		revision := acptest.Must(s.Create(t.Context(), "a", make([]byte, limit)))
+		_, err := s.Update(t.Context(), "a", make([]byte, limit+1), revision)
 		require.ErrorIs(t, err, ErrTooLarge)
 		require.ErrorIs(t, s.Delete(t.Context(), "a", revision+1), ErrConflict)
 		require.NoError(t, s.Delete(t.Context(), "a", revision))
@@ -85,8 +84,7 @@ func TestAReplyToHalfABatch(t *testing.T) {
 	defer func() { _ = sub.Unsubscribe() }()
 	_, err = s.publish([]*joined{{write: write{key: "a"}}, {write: write{key: "b"}}}, attemptTime)
 	require.ErrorContains(t, err, "expected 2 writes, got 1")
-	first, err := s.publish([]*joined{{write: write{key: "a"}}}, attemptTime)
-	require.NoError(t, err)
+	first := acptest.Must(s.publish([]*joined{{write: write{key: "a"}}}, attemptTime))
 	require.EqualValues(t, 9, first)
 }
 

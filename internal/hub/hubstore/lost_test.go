@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // A store whose files are gone or empty says so, once, and has another name from then on:
@@ -18,15 +20,13 @@ func TestLostFilesAreTold(t *testing.T) {
 	} {
 		dir, _ := storeOf(t, 9)
 		nameOf := func() (name, reported string) {
-			s, err := Open(t.Context(), Options{Dir: dir, Report: func(problem string) { reported += problem }})
-			require.NoError(t, err)
+			s := acptest.Must(Open(t.Context(), Options{Dir: dir, Report: func(problem string) { reported += problem }}))
 			defer s.Close()
 			return s.Name(), reported
 		}
 		name, reported := nameOf()
 		require.Empty(t, reported)
-		files, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "KV_questions", "msgs", "*.blk"))
-		require.NoError(t, err)
+		files := acptest.Must(filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "KV_questions", "msgs", "*.blk")))
 		require.NotEmpty(t, files)
 		for _, f := range files {
 			require.NoError(t, lose(f))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // watched follows an embedded store, and returns what it is told.
@@ -29,12 +31,9 @@ func TestOwnWritesAreToldByWhoMadeThem(t *testing.T) {
 		info, err := s.direct.StreamInfo(s.stream())
 		return err == nil && info.State.Consumers == 0
 	}, time.Minute, time.Millisecond)
-	first, err := s.Create(t.Context(), "a", nil)
-	require.NoError(t, err)
-	second, err := s.Update(t.Context(), "a", []byte("2"), first)
-	require.NoError(t, err)
-	mark, err := s.Mark(t.Context())
-	require.NoError(t, err)
+	first := acptest.Must(s.Create(t.Context(), "a", nil))
+	second := acptest.Must(s.Update(t.Context(), "a", []byte("2"), first))
+	mark := acptest.Must(s.Mark(t.Context()))
 	require.NoError(t, s.Delete(t.Context(), "a", second))
 	require.ErrorIs(t, s.Delete(t.Context(), "a", second), ErrConflict)
 	for _, e := range []Entry{{"a", []byte{}, first}, {"a", []byte("2"), second}, {s.mark, nil, mark}, {"a", nil, mark + 1}} {
@@ -59,8 +58,7 @@ func TestOwnWritesAreToldInOrder(t *testing.T) {
 func TestOwnWritesWhileAWatchBegins(t *testing.T) {
 	t.Parallel()
 	s := openEmbedded(t)
-	_, err := s.Create(t.Context(), "a", []byte("1"))
-	require.NoError(t, err)
+	acptest.Must(s.Create(t.Context(), "a", []byte("1")))
 	told, begun := make(chan Entry, 10), make(chan struct{})
 	go func() {
 		_ = s.Watch(t.Context(), func(e Entry) {
@@ -75,8 +73,7 @@ func TestOwnWritesWhileAWatchBegins(t *testing.T) {
 		}, func() {})
 	}()
 	<-begun
-	_, err = s.Create(t.Context(), "c", []byte("3"))
-	require.NoError(t, err)
+	acptest.Must(s.Create(t.Context(), "c", []byte("3")))
 	for _, key := range []string{"a", "b", "c"} {
 		require.Equal(t, key, (<-told).Key)
 	}
@@ -90,9 +87,7 @@ func TestOwnWritesBehindOneThatIsNotKnown(t *testing.T) {
 	s := openEmbedded(t)
 	told := watched(t, s)
 	write := func(key string) uint64 {
-		revision, err := s.Create(t.Context(), key, []byte("1"))
-		require.NoError(t, err)
-		return revision
+		return acptest.Must(s.Create(t.Context(), key, []byte("1")))
 	}
 	next := func() (key string) {
 		for key = "gone"; key == "gone"; key = (<-told).Key { // it may be told while it is there
@@ -100,13 +95,11 @@ func TestOwnWritesBehindOneThatIsNotKnown(t *testing.T) {
 		return key
 	}
 	write("a")
-	_, err := s.kv.Put(t.Context(), "lost", []byte("1"))
-	require.NoError(t, err)
+	acptest.Must(s.kv.Put(t.Context(), "lost", []byte("1")))
 	write("b")
 	require.Equal(t, []string{"a", "lost", "b"}, []string{next(), next(), next()})
 	for _, key := range []string{"c", "d"} {
-		gone, err := s.kv.Put(t.Context(), "gone", []byte("1"))
-		require.NoError(t, err)
+		gone := acptest.Must(s.kv.Put(t.Context(), "gone", []byte("1")))
 		require.NoError(t, s.Purge(t.Context(), "gone", gone+1))
 		if last := write(key); key == "d" { // what is known was removed since, too
 			require.NoError(t, s.Purge(t.Context(), key, last+1))
@@ -115,8 +108,7 @@ func TestOwnWritesBehindOneThatIsNotKnown(t *testing.T) {
 	require.Equal(t, []string{"c", "d"}, []string{next(), next()})
 	write("e")
 	require.Equal(t, "e", next())
-	_, err = s.kv.Put(t.Context(), "last", []byte("1"))
-	require.NoError(t, err)
+	acptest.Must(s.kv.Put(t.Context(), "last", []byte("1")))
 	require.Equal(t, "last", next(), "and nothing comes behind it")
 	require.Empty(t, told)
 }
@@ -170,14 +162,12 @@ func (d *deadline) PublishMsg(m *nats.Msg, opts ...nats.PubOpt) (*nats.PubAck, e
 // A mark of a store of our own has all the time that there is: on a busy machine each of
 // many short attempts would come too late, and the hub would take its disk for broken.
 func TestAMarkOfASlowMachine(t *testing.T) {
-	s, err := Open(t.Context(), Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	s := acptest.Must(Open(t.Context(), Options{Dir: t.TempDir()}))
 	defer s.Close()
 	d := &deadline{JetStreamContext: s.direct}
 	s.direct = d
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	_, err = s.Mark(ctx)
-	require.NoError(t, err)
+	acptest.Must(s.Mark(ctx))
 	require.Greater(t, time.Until(d.until), time.Minute)
 }

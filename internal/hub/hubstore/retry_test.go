@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
@@ -27,8 +28,7 @@ func elsewhere(t *testing.T) (url string, proxy *netfault.Proxy) {
 
 func openAt(t *testing.T, url string) *hubstore.Store {
 	t.Helper()
-	s, err := hubstore.Open(t.Context(), hubstore.Options{URL: url})
-	require.NoError(t, err)
+	s := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{URL: url}))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -38,8 +38,7 @@ func openAt(t *testing.T, url string) *hubstore.Store {
 func TestAServerThatAsksTooEarly(t *testing.T) {
 	t.Parallel()
 	url, proxy := elsewhere(t)
-	early, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	early := acptest.Must(net.Listen("tcp", "127.0.0.1:0"))
 	defer early.Close()
 	proxy.Point(early.Addr().String())
 	go func() {
@@ -53,8 +52,7 @@ func TestAServerThatAsksTooEarly(t *testing.T) {
 		c.Close()
 	}()
 	s := openAt(t, "nats://"+proxy.Addr())
-	_, err = s.Create(t.Context(), "a", []byte("open"))
-	require.NoError(t, err)
+	acptest.Must(s.Create(t.Context(), "a", []byte("open")))
 }
 
 // A server that says nothing for longer than one try to connect takes is tried again.
@@ -73,8 +71,7 @@ func TestAWriteWhoseReplyIsLost(t *testing.T) {
 	direct, s := openAt(t, url), openAt(t, "nats://"+proxy.Addr())
 	seen := make(chan hubstore.Entry, 10)
 	go func() { _ = direct.Watch(t.Context(), func(e hubstore.Entry) { seen <- e }, func() {}) }()
-	first, err := s.Create(t.Context(), "a", []byte("0"))
-	require.NoError(t, err)
+	first := acptest.Must(s.Create(t.Context(), "a", []byte("0")))
 	require.Equal(t, first, (<-seen).Revision)
 	type written struct {
 		revision uint64
@@ -103,8 +100,7 @@ func TestAWriteWhoseReplyIsLost(t *testing.T) {
 		_, err := s.Create(t.Context(), "c", []byte("mine"))
 		done <- err
 	}()
-	_, err = direct.Create(t.Context(), "c", []byte("theirs"))
-	require.NoError(t, err)
+	acptest.Must(direct.Create(t.Context(), "c", []byte("theirs")))
 	proxy.Set(netfault.Pass)
 	require.ErrorIs(t, <-done, hubstore.ErrConflict)
 }
@@ -114,12 +110,10 @@ func TestAWriteWhoseReplyIsLost(t *testing.T) {
 func TestTheSameWordsOfAnother(t *testing.T) {
 	url, _ := elsewhere(t)
 	one, two := openAt(t, url), openAt(t, url)
-	first, err := one.Create(t.Context(), "a", []byte("over"))
-	require.NoError(t, err)
-	_, err = two.Create(t.Context(), "a", []byte("over"))
+	first := acptest.Must(one.Create(t.Context(), "a", []byte("over")))
+	_, err := two.Create(t.Context(), "a", []byte("over"))
 	require.ErrorIs(t, err, hubstore.ErrConflict)
-	_, err = one.Update(t.Context(), "a", []byte("again"), first)
-	require.NoError(t, err)
+	acptest.Must(one.Update(t.Context(), "a", []byte("again"), first))
 	_, err = two.Update(t.Context(), "a", []byte("again"), first)
 	require.ErrorIs(t, err, hubstore.ErrConflict)
 }
@@ -127,23 +121,16 @@ func TestTheSameWordsOfAnother(t *testing.T) {
 // A bucket that an operator made stays as it is.
 func TestABucketOfAnOperator(t *testing.T) {
 	url, _ := elsewhere(t)
-	conn, err := nats.Connect(url, nats.Timeout(time.Minute), nats.RetryOnFailedConnect(true))
-	require.NoError(t, err)
+	conn := acptest.Must(nats.Connect(url, nats.Timeout(time.Minute), nats.RetryOnFailedConnect(true)))
 	t.Cleanup(conn.Close)
-	js, err := conn.JetStream(nats.MaxWait(time.Minute))
-	require.NoError(t, err)
-	_, err = js.CreateKeyValue(&nats.KeyValueConfig{Bucket: "questions"})
-	require.NoError(t, err)
-	before, err := js.StreamInfo("KV_questions")
-	require.NoError(t, err)
+	js := acptest.Must(conn.JetStream(nats.MaxWait(time.Minute)))
+	acptest.Must(js.CreateKeyValue(&nats.KeyValueConfig{Bucket: "questions"}))
+	before := acptest.Must(js.StreamInfo("KV_questions"))
 	s := openAt(t, url)
-	_, err = s.Create(t.Context(), "a", []byte("1"))
-	require.NoError(t, err)
-	reply, err := conn.Request("$JS.API.STREAM.INFO.KV_questions", nil, time.Minute)
-	require.NoError(t, err)
+	acptest.Must(s.Create(t.Context(), "a", []byte("1")))
+	reply := acptest.Must(conn.Request("$JS.API.STREAM.INFO.KV_questions", nil, time.Minute))
 	require.NotContains(t, string(reply.Data), "allow_atomic")
-	after, err := js.StreamInfo("KV_questions")
-	require.NoError(t, err)
+	after := acptest.Must(js.StreamInfo("KV_questions"))
 	require.Equal(t, before.Config, after.Config)
 }
 
@@ -163,8 +150,7 @@ func TestABatchWhoseReplyIsLost(t *testing.T) {
 	for i := range n {
 		all.Go(func() {
 			key := fmt.Sprint("k", i)
-			revision, err := s.Create(t.Context(), key, []byte(key))
-			require.NoError(t, err)
+			revision := acptest.Must(s.Create(t.Context(), key, []byte(key)))
 			mu.Lock()
 			defer mu.Unlock()
 			got[key] = revision
@@ -197,10 +183,8 @@ func TestWatchGoesOn(t *testing.T) {
 	<-ready
 	for round, key := range []string{"a", "b", "c"} {
 		proxy.Set(netfault.LoseAll)
-		first, err := direct.Create(t.Context(), key+"1", []byte("1"))
-		require.NoError(t, err)
-		_, err = direct.Create(t.Context(), key+"2", []byte("2"))
-		require.NoError(t, err)
+		first := acptest.Must(direct.Create(t.Context(), key+"1", []byte("1")))
+		acptest.Must(direct.Create(t.Context(), key+"2", []byte("2")))
 		require.NoError(t, direct.Delete(t.Context(), key+"1", first))
 		require.Empty(t, seen, round)
 		proxy.Set(netfault.Pass)
@@ -218,16 +202,13 @@ func TestWatchGoesOn(t *testing.T) {
 func TestWatchWithoutAConsumer(t *testing.T) {
 	t.Parallel()
 	url, _ := elsewhere(t)
-	conn, err := nats.Connect(url, nats.Timeout(time.Minute), nats.RetryOnFailedConnect(true))
-	require.NoError(t, err)
+	conn := acptest.Must(nats.Connect(url, nats.Timeout(time.Minute), nats.RetryOnFailedConnect(true)))
 	t.Cleanup(conn.Close)
-	js, err := conn.JetStream(nats.MaxWait(time.Minute))
-	require.NoError(t, err)
-	_, err = js.AddStream(&nats.StreamConfig{
+	js := acptest.Must(conn.JetStream(nats.MaxWait(time.Minute)))
+	acptest.Must(js.AddStream(&nats.StreamConfig{
 		Name: "KV_questions", Subjects: []string{"$KV.questions.>"}, MaxMsgsPerSubject: 1,
 		AllowDirect: true, AllowRollup: true, DenyDelete: true, MaxConsumers: 1,
-	})
-	require.NoError(t, err)
+	}))
 	s := openAt(t, url)
 	seen, ready := make(chan hubstore.Entry, 100), make(chan struct{})
 	go func() { _ = s.Watch(t.Context(), func(e hubstore.Entry) { seen <- e }, func() { close(ready) }) }()
@@ -240,8 +221,7 @@ func TestWatchWithoutAConsumer(t *testing.T) {
 		taken = err == nil
 	}
 	for _, key := range []string{"a", "b"} {
-		revision, err := s.Create(t.Context(), key, []byte("1"))
-		require.NoError(t, err)
+		revision := acptest.Must(s.Create(t.Context(), key, []byte("1")))
 		require.Equal(t, hubstore.Entry{Key: key, Value: []byte("1"), Revision: revision}, <-seen)
 		require.NoError(t, s.Delete(t.Context(), key, revision))
 		gone := <-seen
@@ -253,15 +233,12 @@ func TestWatchWithoutAConsumer(t *testing.T) {
 // A bucket beside another has values of its own.
 func TestBeside(t *testing.T) {
 	s := open(t, t.TempDir())
-	other, err := s.Beside(t.Context(), "-access", "who may use the hub", 0)
-	require.NoError(t, err)
-	_, err = s.Create(t.Context(), "a", []byte("1"))
-	require.NoError(t, err)
-	_, err = other.Get(t.Context(), "a")
+	other := acptest.Must(s.Beside(t.Context(), "-access", "who may use the hub", 0))
+	acptest.Must(s.Create(t.Context(), "a", []byte("1")))
+	_, err := other.Get(t.Context(), "a")
 	require.ErrorIs(t, err, hubstore.ErrNotFound)
 	other.Close() // is not the end of the first
-	_, err = s.Get(t.Context(), "a")
-	require.NoError(t, err)
+	acptest.Must(s.Get(t.Context(), "a"))
 }
 
 // A bucket whose servers cannot tell yet what is in it is asked again.
@@ -269,14 +246,12 @@ func TestGetOfANewBucket(t *testing.T) {
 	t.Parallel()
 	at, _ := elsewhere(t)
 	s := openAt(t, at)
-	conn, err := nats.Connect(at, nats.Timeout(time.Minute), nats.RetryOnFailedConnect(true))
-	require.NoError(t, err)
+	conn := acptest.Must(nats.Connect(at, nats.Timeout(time.Minute), nats.RetryOnFailedConnect(true)))
 	t.Cleanup(conn.Close)
-	js, err := conn.JetStream(nats.MaxWait(time.Minute))
-	require.NoError(t, err)
+	js := acptest.Must(conn.JetStream(nats.MaxWait(time.Minute)))
 	require.NoError(t, js.DeleteStream("KV_questions"))
 	asked := 0
-	_, err = conn.Subscribe("$JS.API.DIRECT.GET.KV_questions.>", func(m *nats.Msg) { // in its place
+	_, err := conn.Subscribe("$JS.API.DIRECT.GET.KV_questions.>", func(m *nats.Msg) { // in its place
 		reply := nats.NewMsg(m.Reply)
 		if asked++; asked < 3 {
 			reply.Header.Set("Status", "503")
@@ -292,7 +267,6 @@ func TestGetOfANewBucket(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, conn.Flush())
-	e, err := s.Get(t.Context(), "a")
-	require.NoError(t, err)
+	e := acptest.Must(s.Get(t.Context(), "a"))
 	require.Equal(t, hubstore.Entry{Key: "a", Value: []byte("1"), Revision: 7}, e)
 }

@@ -15,22 +15,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
 func open(t testing.TB, dir string) *hubstore.Store {
 	t.Helper()
-	s, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
-	require.NoError(t, err)
+	s := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: dir}))
 	t.Cleanup(s.Close)
 	return s
 }
 
 func TestOneOfManyWritersWins(t *testing.T) {
 	s := open(t, t.TempDir())
-	rev, err := s.Create(t.Context(), "a", []byte("open"))
-	require.NoError(t, err)
-	_, err = s.Create(t.Context(), "a", []byte("again"))
+	rev := acptest.Must(s.Create(t.Context(), "a", []byte("open")))
+	_, err := s.Create(t.Context(), "a", []byte("again"))
 	require.ErrorIs(t, err, hubstore.ErrConflict)
 
 	var won atomic.Int32
@@ -50,8 +49,7 @@ func TestOneOfManyWritersWins(t *testing.T) {
 	}
 	wg.Wait()
 	require.EqualValues(t, 1, won.Load())
-	e, err := s.Get(t.Context(), "a")
-	require.NoError(t, err)
+	e := acptest.Must(s.Get(t.Context(), "a"))
 	require.Equal(t, winner.Load(), string(e.Value))
 	require.Greater(t, e.Revision, rev)
 }
@@ -59,28 +57,23 @@ func TestOneOfManyWritersWins(t *testing.T) {
 func TestValuesOutliveTheProcess(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	rev, err := s.Create(t.Context(), "a", []byte("1"))
-	require.NoError(t, err)
-	gone, err := s.Create(t.Context(), "b", []byte("2"))
-	require.NoError(t, err)
+	rev := acptest.Must(s.Create(t.Context(), "a", []byte("1")))
+	gone := acptest.Must(s.Create(t.Context(), "b", []byte("2")))
 	require.NoError(t, s.Delete(t.Context(), "b", gone))
 	s.Close()
 
 	s = open(t, dir)
-	e, err := s.Get(t.Context(), "a")
-	require.NoError(t, err)
+	e := acptest.Must(s.Get(t.Context(), "a"))
 	require.Equal(t, hubstore.Entry{Key: "a", Value: []byte("1"), Revision: rev}, e)
-	_, err = s.Get(t.Context(), "b")
+	_, err := s.Get(t.Context(), "b")
 	require.ErrorIs(t, err, hubstore.ErrNotFound)
-	later, err := s.Create(t.Context(), "c", []byte("3"))
-	require.NoError(t, err)
+	later := acptest.Must(s.Create(t.Context(), "c", []byte("3")))
 	require.Greater(t, later, gone, "revisions go on")
 }
 
 func TestWatchTellsWhatIsAndThenWhatChangesInOrder(t *testing.T) {
 	s := open(t, t.TempDir())
-	_, err := s.Create(t.Context(), "a", []byte("1"))
-	require.NoError(t, err)
+	acptest.Must(s.Create(t.Context(), "a", []byte("1")))
 	ctx, stop := context.WithCancel(t.Context())
 	ready, entries, ended := make(chan struct{}), make(chan hubstore.Entry, 100), make(chan error, 1)
 	go func() {
@@ -90,8 +83,7 @@ func TestWatchTellsWhatIsAndThenWhatChangesInOrder(t *testing.T) {
 	require.Equal(t, "a", (<-entries).Key)
 	last := uint64(0)
 	for i := range 20 {
-		_, err := s.Create(t.Context(), fmt.Sprintf("k.%d", i), []byte("x"))
-		require.NoError(t, err)
+		acptest.Must(s.Create(t.Context(), fmt.Sprintf("k.%d", i), []byte("x")))
 		e := <-entries
 		require.Greater(t, e.Revision, last)
 		last = e.Revision
@@ -125,8 +117,7 @@ func TestListensNowhere(t *testing.T) {
 }
 
 func ownSockets(t *testing.T) (n int) {
-	fds, err := filepath.Glob("/proc/self/fd/*")
-	require.NoError(t, err)
+	fds := acptest.Must(filepath.Glob("/proc/self/fd/*"))
 	for _, fd := range fds {
 		if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, "socket:") {
 			n++
@@ -157,18 +148,16 @@ func TestErrorsHaveNoPassword(t *testing.T) {
 // Whoever has seen a mark has seen what was written before it. It is no value.
 func TestMark(t *testing.T) {
 	s := open(t, t.TempDir())
-	written, err := s.Create(t.Context(), "a", []byte("1"))
-	require.NoError(t, err)
+	written := acptest.Must(s.Create(t.Context(), "a", []byte("1")))
 	var seen []hubstore.Entry
 	ctx, cancel := context.WithCancel(t.Context())
 	marks := []uint64{0, 0}
 	for i := range marks {
-		marks[i], err = s.Mark(t.Context())
-		require.NoError(t, err)
+		marks[i] = acptest.Must(s.Mark(t.Context()))
 	}
 	require.Less(t, written, marks[0])
 	require.Less(t, marks[0], marks[1])
-	err = s.Watch(ctx, func(e hubstore.Entry) { seen = append(seen, e) }, cancel)
+	err := s.Watch(ctx, func(e hubstore.Entry) { seen = append(seen, e) }, cancel)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Len(t, seen, 2, "the first mark is gone")
 	require.Regexp(t, "^mark.$", seen[1].Key)

@@ -12,30 +12,29 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // storeOf makes a folder with values, one of which was changed and one deleted.
 func storeOf(t *testing.T, n int) (dir string, values map[string]string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "store")
-	s, err := Open(t.Context(), Options{Dir: dir})
-	require.NoError(t, err)
+	s := acptest.Must(Open(t.Context(), Options{Dir: dir}))
 	defer s.Close()
 	values = map[string]string{}
 	for i := range n {
 		key, value := fmt.Sprintf("c.%d", i), fmt.Sprintf(`{"asked":%d}`, i)
-		revision, err := s.Create(t.Context(), key, []byte(value))
-		require.NoError(t, err)
+		revision := acptest.Must(s.Create(t.Context(), key, []byte(value)))
 		values[key] = value
 		switch i % 3 {
 		case 1:
 			values[key] = fmt.Sprintf(`{"answered":%d}`, i)
-			_, err = s.Update(t.Context(), key, []byte(values[key]), revision)
+			acptest.Must(s.Update(t.Context(), key, []byte(values[key]), revision))
 		case 2:
 			delete(values, key)
-			err = s.Delete(t.Context(), key, revision)
+			require.NoError(t, s.Delete(t.Context(), key, revision))
 		}
-		require.NoError(t, err)
 	}
 	return dir, values
 }
@@ -80,10 +79,8 @@ func TestDamagedByteIsTold(t *testing.T) {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		name, err := filepath.Rel(whole, path)
-		require.NoError(t, err)
+		text := acptest.Must(os.ReadFile(path))
+		name := acptest.Must(filepath.Rel(whole, path))
 		step := max(1, len(text)/3)
 		if strings.HasSuffix(name, ".blk") {
 			step = max(1, len(text)/20)
@@ -96,8 +93,7 @@ func TestDamagedByteIsTold(t *testing.T) {
 			got, reported, err := readStore(t.Context(), dir)
 			if err != nil {
 				require.Contains(t, err.Error(), "damaged", "%s at %d", name, at)
-				kept, err := os.ReadFile(filepath.Join(dir, name))
-				require.NoError(t, err)
+				kept := acptest.Must(os.ReadFile(filepath.Join(dir, name)))
 				require.Equal(t, damaged, kept, "%s was changed", name)
 				told++
 				continue
@@ -108,11 +104,9 @@ func TestDamagedByteIsTold(t *testing.T) {
 			}
 			told++
 			require.Contains(t, reported, "DAMAGED")
-			aside, err := filepath.Glob(dir + "-damaged-*")
-			require.NoError(t, err)
+			aside := acptest.Must(filepath.Glob(dir + "-damaged-*"))
 			require.Len(t, aside, 1)
-			kept, err := os.ReadFile(filepath.Join(aside[0], name))
-			require.NoError(t, err)
+			kept := acptest.Must(os.ReadFile(filepath.Join(aside[0], name)))
 			require.Equal(t, damaged, kept)
 			different := 0
 			for key := range values {
@@ -136,8 +130,7 @@ func TestDamagedByteIsTold(t *testing.T) {
 func TestDamagedRecordIsLeftOut(t *testing.T) {
 	t.Parallel()
 	dir, _ := storeOf(t, 4)
-	text, err := os.ReadFile(filepath.Join(dir, "jetstream", "$G", "streams", "KV_questions", "msgs", "1.blk"))
-	require.NoError(t, err)
+	text := acptest.Must(os.ReadFile(filepath.Join(dir, "jetstream", "$G", "streams", "KV_questions", "msgs", "1.blk")))
 	const key = "KV_questions-1"
 	b := readBlock(key, text)
 	require.Zero(t, b.lost)
@@ -194,17 +187,14 @@ func TestDamagedBlocksKeepTheirOwn(t *testing.T) {
 		}
 		require.NoError(t, os.WriteFile(name(block), []byte(text), 0o600))
 	}
-	problem, err := mend(dir, "questions", time.Now())
-	require.NoError(t, err)
+	problem := acptest.Must(mend(dir, "questions", time.Now()))
 	for block, want := range left {
 		require.Equal(t, block == 2 || block == 3 || block == 5, strings.Contains(problem, name(block)), problem)
-		got, err := os.ReadFile(name(block))
-		require.NoError(t, err)
+		got := acptest.Must(os.ReadFile(name(block)))
 		require.Equal(t, want, string(got), "%d", block)
 	}
 	require.NoFileExists(t, index, "the server looks at the blocks itself")
-	problem, err = mend(dir, "questions", time.Now())
-	require.NoError(t, err)
+	problem = acptest.Must(mend(dir, "questions", time.Now()))
 	require.Empty(t, problem)
 }
 
@@ -212,16 +202,14 @@ func TestDamagedBlocksKeepTheirOwn(t *testing.T) {
 func TestDamagedStoreIsNotMendedWithoutACopy(t *testing.T) {
 	dir, _ := storeOf(t, 3)
 	name := filepath.Join(dir, "jetstream", "$G", "streams", "KV_questions", "msgs", "1.blk")
-	text, err := os.ReadFile(name)
-	require.NoError(t, err)
+	text := acptest.Must(os.ReadFile(name))
 	text[len(text)/2] ^= 1
 	require.NoError(t, os.WriteFile(name, text, 0o600))
 	now := time.Now()
 	require.NoError(t, os.WriteFile(dir+"-damaged-"+now.UTC().Format("20060102T150405Z"), nil, 0o600)) // in its place
-	_, err = mend(dir, "questions", now)
+	_, err := mend(dir, "questions", now)
 	require.ErrorContains(t, err, "cannot be copied")
-	kept, err := os.ReadFile(name)
-	require.NoError(t, err)
+	kept := acptest.Must(os.ReadFile(name))
 	require.Equal(t, text, kept)
 }
 

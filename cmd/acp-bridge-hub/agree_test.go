@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
@@ -24,11 +25,9 @@ func TestNotifyInTurn(t *testing.T) {
 	var log bytes.Buffer
 	var hubs []turn
 	for range 2 {
-		store, err := hubstore.Open(t.Context(), hubstore.Options{URL: n.ClientURL()})
-		require.NoError(t, err)
+		store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{URL: n.ClientURL()}))
 		t.Cleanup(store.Close)
-		h, err := openTurn(t.Context(), store, slog.New(slog.NewTextHandler(&log, nil)))
-		require.NoError(t, err)
+		h := acptest.Must(openTurn(t.Context(), store, slog.New(slog.NewTextHandler(&log, nil))))
 		hubs = append(hubs, h)
 	}
 	one, two := hubs[0], hubs[1]

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -30,18 +31,14 @@ func pushes(t *testing.T, kinds string) (store *hubstore.Store, board *hub.Board
 		w.WriteHeader(http.StatusCreated)
 	}))
 	t.Cleanup(service.Close)
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	store = acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	t.Cleanup(store.Close)
-	board, err = hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
+	board = acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 	t.Cleanup(board.Close)
 	const token = "a-token-of-the-owner"
-	access, err := web.OpenAccess(filepath.Join(t.TempDir(), accessName), token)
-	require.NoError(t, err)
+	access := acptest.Must(web.OpenAccess(filepath.Join(t.TempDir(), accessName), token))
 	server = web.New(board, access, web.Options{PushClient: service.Client()})
-	key, err := ecdh.P256().GenerateKey(rand.Reader)
-	require.NoError(t, err)
+	key := acptest.Must(ecdh.P256().GenerateKey(rand.Reader))
 	encode := base64.RawURLEncoding.EncodeToString
 	request := func(method, body string) {
 		r := httptest.NewRequest(method, "http://localhost/push", strings.NewReader(body))
@@ -58,20 +55,17 @@ func pushes(t *testing.T, kinds string) (store *hubstore.Store, board *hub.Board
 
 // asks puts a question to a board.
 func asks(t *testing.T, board *hub.Board, conversation string) {
-	_, err := board.Ask(t.Context(), hub.Asking{Conversation: conversation, Call: convert.Call{ID: "q", Questions: []convert.Question{{Text: "Go on?"}}}})
-	require.NoError(t, err)
+	acptest.Must(board.Ask(t.Context(), hub.Asking{Conversation: conversation, Call: convert.Call{ID: "q", Questions: []convert.Question{{Text: "Go on?"}}}}))
 }
 
 // A browser is pushed a new question, and its end under the same name.
 func TestBrowsersAreTold(t *testing.T) {
 	store, board, server, topics := pushes(t, `["question"]`)
-	finish, err := startTelling(t.Context(), options{}, store, board, server, "", slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	finish := acptest.Must(startTelling(t.Context(), options{}, store, board, server, "", slog.New(slog.DiscardHandler)))
 	asks(t, board, "c")
 	first := <-topics
 	require.Regexp(t, `^[0-9a-f]{16}$`, first)
-	_, err = board.Cancel(t.Context(), hub.Ref{Conversation: "c"}, "phone")
-	require.NoError(t, err)
+	acptest.Must(board.Cancel(t.Context(), hub.Ref{Conversation: "c"}, "phone"))
 	finish() // tells what is left
 	require.Equal(t, first, <-topics)
 	require.Empty(t, topics)
@@ -89,8 +83,7 @@ func TestBrowsersAreToldOfWhatWaitsForLong(t *testing.T) {
 	go func() { defer close(ended); run() }()
 	asks(t, board, "c")
 	first := <-topics
-	_, err := board.Cancel(t.Context(), hub.Ref{Conversation: "c"}, "phone")
-	require.NoError(t, err)
+	acptest.Must(board.Cancel(t.Context(), hub.Ref{Conversation: "c"}, "phone"))
 	require.Equal(t, first, <-topics)
 	close(stop)
 	<-ended
@@ -99,8 +92,7 @@ func TestBrowsersAreToldOfWhatWaitsForLong(t *testing.T) {
 	b.long = time.Hour
 	stop = make(chan struct{})
 	asks(t, board, "soon")
-	_, err = board.Cancel(t.Context(), hub.Ref{Conversation: "soon"}, "phone")
-	require.NoError(t, err)
+	acptest.Must(board.Cancel(t.Context(), hub.Ref{Conversation: "soon"}, "phone"))
 	asks(t, board, "waits")
 	run = b.tellLong(t.Context(), stop, board, turn{})
 	close(stop)
@@ -114,8 +106,7 @@ func TestWhenSomethingIsDue(t *testing.T) {
 	var asked []*hub.Record
 	for _, c := range []string{"a", "b"} {
 		asks(t, board, c)
-		r, err := board.Find(c, "")
-		require.NoError(t, err)
+		r := acptest.Must(board.Find(c, ""))
 		asked = append(asked, r)
 	}
 	l := longWait{browsers: browsers{server, false, time.Hour}, begin: time.Now(), waits: map[string]*hub.Record{}, told: map[string]bool{}}
@@ -125,8 +116,7 @@ func TestWhenSomethingIsDue(t *testing.T) {
 	}
 	first, second := asked[0].Asked.Add(time.Hour), asked[1].Asked.Add(time.Hour)
 	require.Equal(t, time.Minute, l.tell(t.Context(), first.Add(-time.Minute)))
-	settled, err := board.Cancel(t.Context(), asked[0].Ref(), "phone")
-	require.NoError(t, err)
+	settled := acptest.Must(board.Cancel(t.Context(), asked[0].Ref(), "phone"))
 	l.change(t.Context(), settled)
 	require.Equal(t, time.Minute, l.tell(t.Context(), first.Add(-time.Minute)))
 	require.Equal(t, max(second.Sub(first), time.Hour/600), l.tell(t.Context(), first))

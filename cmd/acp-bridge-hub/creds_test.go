@@ -13,6 +13,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // guardedNATS starts a server that knows its users by what an operator has
@@ -20,10 +22,8 @@ import (
 func guardedNATS(t *testing.T) (url, creds string) {
 	t.Helper()
 	pair := func(make func() (nkeys.KeyPair, error)) (nkeys.KeyPair, string) {
-		p, err := make()
-		require.NoError(t, err)
-		public, err := p.PublicKey()
-		require.NoError(t, err)
+		p := acptest.Must(make())
+		public := acptest.Must(p.PublicKey())
 		return p, public
 	}
 	operator, operatorKey := pair(nkeys.CreateOperator)
@@ -36,23 +36,18 @@ func guardedNATS(t *testing.T) (url, creds string) {
 		if key == accountKey {
 			claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: -1, DiskStorage: -1}
 		}
-		signed, err := claims.Encode(operator)
-		require.NoError(t, err)
+		signed := acptest.Must(claims.Encode(operator))
 		require.NoError(t, resolver.Store(key, signed))
 	}
-	signed, err := jwt.NewUserClaims(userKey).Encode(account)
-	require.NoError(t, err)
-	seed, err := user.Seed()
-	require.NoError(t, err)
-	data, err := jwt.FormatUserConfig(signed, seed)
-	require.NoError(t, err)
+	signed := acptest.Must(jwt.NewUserClaims(userKey).Encode(account))
+	seed := acptest.Must(user.Seed())
+	data := acptest.Must(jwt.FormatUserConfig(signed, seed))
 	creds = filepath.Join(t.TempDir(), "hub.creds")
 	require.NoError(t, os.WriteFile(creds, data, 0o600))
-	s, err := server.NewServer(&server.Options{
+	s := acptest.Must(server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(),
 		TrustedKeys: []string{operatorKey}, AccountResolver: resolver, SystemAccount: systemKey,
-	})
-	require.NoError(t, err)
+	}))
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	require.True(t, s.ReadyForConnections(time.Minute))

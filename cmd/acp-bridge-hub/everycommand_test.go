@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli/clitest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // elsewhere are the command lines that other tests run, which need more than a hub.
@@ -43,8 +44,7 @@ var foreign = map[string]string{
 func shownCommands(t *testing.T) (lines []string) {
 	texts := clitest.Texts(program())
 	for _, name := range append(glob(t, "../acp-bridge/topics/*.txt"), "../../README.md", "../../SECURITY.md") {
-		data, err := os.ReadFile(name)
-		require.NoError(t, err)
+		data := acptest.Must(os.ReadFile(name))
 		texts = append(texts, string(data))
 	}
 	lines = clitest.Commands(program(), texts...)
@@ -113,8 +113,7 @@ func TestEveryCommandRuns(t *testing.T) {
 		require.Contains(t, shownCommands(t), line)
 		require.NoError(t, understood(strings.Fields(line)[1:]))
 		require.True(t, slices.ContainsFunc(append(glob(t, "*_test.go"), glob(t, "../tools/real/hub/*_test.go")...), func(name string) bool {
-			data, err := os.ReadFile(name)
-			require.NoError(t, err)
+			data := acptest.Must(os.ReadFile(name))
 			return strings.Contains(string(data), "\nfunc "+test+"(")
 		}), test)
 	}
@@ -147,8 +146,7 @@ func (u *untilSaid) Write(data []byte) (int, error) {
 
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
-	names, err := filepath.Glob(pattern)
-	require.NoError(t, err)
+	names := acptest.Must(filepath.Glob(pattern))
 	require.NotEmpty(t, names)
 	return names
 }

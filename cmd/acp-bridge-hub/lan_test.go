@@ -20,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"rsc.io/qr"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // started is what a hub says at its start, up to a line.
@@ -51,24 +53,19 @@ func started(t *testing.T, last string, args ...string) string {
 // opens opens a link as a browser does: it looks, and then logs in.
 func opens(t *testing.T, link string) (page string) {
 	t.Helper()
-	u, err := url.Parse(link)
-	require.NoError(t, err)
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
+	u := acptest.Must(url.Parse(link))
+	jar := acptest.Must(cookiejar.New(nil))
 	c := &http.Client{Jar: jar, Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	do := func(method, address string, form url.Values) string {
-		req, err := http.NewRequest(method, address, strings.NewReader(form.Encode()))
-		require.NoError(t, err)
+		req := acptest.Must(http.NewRequest(method, address, strings.NewReader(form.Encode())))
 		req.Header.Set("Accept", "text/html")
 		req.Header.Set("Sec-Fetch-Site", "same-origin")
 		if method == http.MethodPost {
 			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
-		reply, err := c.Do(req)
-		require.NoError(t, err)
+		reply := acptest.Must(c.Do(req))
 		defer reply.Body.Close()
-		body, err := io.ReadAll(reply.Body)
-		require.NoError(t, err)
+		body := acptest.Must(io.ReadAll(reply.Body))
 		require.Equal(t, 200, reply.StatusCode, "%s %s: %s", method, address, body)
 		return string(body)
 	}
@@ -120,14 +117,11 @@ func TestListensEverywhere(t *testing.T) {
 	require.NotNil(t, link, said)
 	require.NotContains(t, link[1], "localhost")
 	require.Contains(t, opens(t, link[1]), `id="cards"`)
-	u, err := url.Parse(link[1])
-	require.NoError(t, err)
+	u := acptest.Must(url.Parse(link[1]))
 	for _, host := range []string{"evil.example", "203.0.113.9"} {
-		req, err := http.NewRequest(http.MethodGet, "http://"+u.Host+"/healthz", nil)
-		require.NoError(t, err)
+		req := acptest.Must(http.NewRequest(http.MethodGet, "http://"+u.Host+"/healthz", nil))
 		req.Host = host
-		reply, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
+		reply := acptest.Must(http.DefaultClient.Do(req))
 		reply.Body.Close()
 		require.Equal(t, http.StatusMisdirectedRequest, reply.StatusCode, host)
 	}
@@ -142,21 +136,18 @@ func TestOwnCertificate(t *testing.T) {
 	now := time.Now()
 	cert, key, err := ownCertificate(dir, now)
 	require.NoError(t, err)
-	first, err := fingerprint(options{tlsCert: cert, tlsKey: key})
-	require.NoError(t, err)
+	first := acptest.Must(fingerprint(options{tlsCert: cert, tlsKey: key}))
 	for _, c := range []struct {
 		later time.Duration
 		same  bool
 	}{{0, true}, {certificateTime - renewTime - time.Hour, true}, {certificateTime - renewTime + time.Hour, false}} {
 		_, _, err = ownCertificate(dir, now.Add(c.later))
 		require.NoError(t, err)
-		again, err := fingerprint(options{tlsCert: cert, tlsKey: key})
-		require.NoError(t, err)
+		again := acptest.Must(fingerprint(options{tlsCert: cert, tlsKey: key}))
 		require.Equal(t, c.same, first == again, c.later)
 	}
 	for _, name := range []string{"tls.crt", "tls.key"} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		require.NoError(t, err)
+		info := acptest.Must(os.Stat(filepath.Join(dir, name)))
 		require.Zero(t, info.Mode().Perm()&0o077, name)
 	}
 	require.Equal(t, "AB:CD:0F", colons("abcd0f"))
@@ -220,8 +211,7 @@ func TestLANUsage(t *testing.T) {
 // no terminal.
 func TestQRText(t *testing.T) {
 	const link = "http://192.168.1.5:7717/login?code=abcdefghijklmnopqrstuvwxyz012345"
-	code, err := qr.Encode(link, qr.L)
-	require.NoError(t, err)
+	code := acptest.Must(qr.Encode(link, qr.L))
 	lines := strings.Split(strings.TrimSuffix(qrText(link), "\n"), "\n")
 	for i, line := range lines {
 		line = strings.TrimSuffix(strings.TrimPrefix(line, "  \x1b[38;5;16;48;5;231m"), "\x1b[0m")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
@@ -144,8 +145,7 @@ func TestNoticeBelow(t *testing.T) {
 		"https://ntfy.example/a%2Fb":               "https://ntfy.example/a%2Fb/7f",
 		"https://ntfy.example":                     "https://ntfy.example/7f",
 	} {
-		n, err := parseNotice(address)
-		require.NoError(t, err)
+		n := acptest.Must(parseNotice(address))
 		require.Equal(t, want, (&notifier{notice: n}).below("7f"))
 	}
 }

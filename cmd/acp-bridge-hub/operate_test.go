@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli/clitest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // What operators are told to write is something that the hub knows.
@@ -36,8 +37,7 @@ func TestOperate(t *testing.T) {
 
 // Operators get the NATS that the tests run with.
 func TestOperateNamesOurNATS(t *testing.T) {
-	mod, err := os.ReadFile("../../go.mod")
-	require.NoError(t, err)
+	mod := acptest.Must(os.ReadFile("../../go.mod"))
 	named := regexp.MustCompile(`nats-server/v2@(v\S+)`).FindStringSubmatch(operate)
 	require.NotNil(t, named)
 	require.Contains(t, string(mod), "github.com/nats-io/nats-server/v2 "+named[1]+"\n")
@@ -74,8 +74,7 @@ func TestNoLink(t *testing.T) {
 	require.Regexp(t, `(?m)^acp-bridge-hub \S+, commit .+, data in /.+$`, said)
 	require.NotContains(t, starts("--no-link"), "login")
 	require.Regexp(t, `(?m)^  ExecStart=.* --no-link `, operate)
-	image, err := os.ReadFile("Containerfile")
-	require.NoError(t, err)
+	image := acptest.Must(os.ReadFile("Containerfile"))
 	require.Regexp(t, `(?m)^ENTRYPOINT .*"--no-link"`, string(image))
 }
 
@@ -126,13 +125,11 @@ func TestPublicURL(t *testing.T) {
 	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--public-url", "https://hub.example/")
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	login := func(host, origin string) *http.Response {
-		req, err := http.NewRequest(http.MethodPost, p.address+"/login", strings.NewReader("token="+p.token))
-		require.NoError(t, err)
+		req := acptest.Must(http.NewRequest(http.MethodPost, p.address+"/login", strings.NewReader("token="+p.token)))
 		req.Host = host
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", origin)
-		reply, err := client.Do(req)
-		require.NoError(t, err)
+		reply := acptest.Must(client.Do(req))
 		reply.Body.Close()
 		return reply
 	}

@@ -38,8 +38,7 @@ func TestOwnerOfSeveralHubs(t *testing.T) {
 		return status == http.StatusUnauthorized
 	}, time.Minute, time.Millisecond)
 	require.Contains(t, command(exitFailed, "status", "--data", one.dir), "the owner has a new one")
-	token, err := os.ReadFile(fresh)
-	require.NoError(t, err)
+	token := acptest.Must(os.ReadFile(fresh))
 	require.NoError(t, os.WriteFile(filepath.Join(one.dir, "token"), token, 0o600))
 	require.Contains(t, command(exitOK, "status", "--data", one.dir), "\nready     yes, but the owner has a new token: put it into this hub's token file\n")
 	two := startHub(t, dir, "127.0.0.1:0", "--nats", n.ClientURL(), "--token-file", fresh)

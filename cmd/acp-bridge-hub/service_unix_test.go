@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // indented returns the lines of help operate that follow a line and are indented,
@@ -72,18 +74,15 @@ func TestFolderOfAnother(t *testing.T) {
 	}
 	require.Equal(t, exitFailed, add("phone"))
 	require.Contains(t, errOut.String(), "belongs to user 1000, not to 0: start the hub first, or do this as that user")
-	files, err := os.ReadDir(dir)
-	require.NoError(t, err)
+	files := acptest.Must(os.ReadDir(dir))
 	require.Empty(t, files)
 
 	p := startHub(t, dir, "127.0.0.1:0")
 	require.Equal(t, exitOK, add("phone"), errOut.String())
 	p.kill()
-	before, err := os.ReadFile(filepath.Join(dir, accessName))
-	require.NoError(t, err)
+	before := acptest.Must(os.ReadFile(filepath.Join(dir, accessName)))
 	require.Equal(t, exitFailed, add("tablet"))
-	after, err := os.ReadFile(filepath.Join(dir, accessName))
-	require.NoError(t, err)
+	after := acptest.Must(os.ReadFile(filepath.Join(dir, accessName)))
 	require.Equal(t, string(before), string(after))
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
 
@@ -29,8 +30,7 @@ func (p *process) begin(t *testing.T, path, body string) (status chan int) {
 	t.Helper()
 	read := make(chan struct{})
 	trace := &httptrace.ClientTrace{Got100Continue: func() { close(read) }}
-	r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodPost, p.address+path, strings.NewReader(body))
-	require.NoError(t, err)
+	r := acptest.Must(http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodPost, p.address+path, strings.NewReader(body)))
 	r.Header.Set("Authorization", "Bearer "+p.token)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Expect", "100-continue")
@@ -69,17 +69,14 @@ func TestStopTellsEverybody(t *testing.T) {
 	p, proxy := slowly(t)
 	require.Equal(t, http.StatusAccepted, p.post("/conversations/c1/ask", askBody("toolu_1_x")))
 	require.Equal(t, http.StatusAccepted, p.post("/conversations/c2/ask", askBody("toolu_2_x")))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+"/events", nil)
-	require.NoError(t, err)
+	req := acptest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+"/events", nil))
 	req.Header.Set("Authorization", "Bearer "+p.token)
-	stream, err := http.DefaultClient.Do(req)
-	require.NoError(t, err)
+	stream := acptest.Must(http.DefaultClient.Do(req))
 	defer stream.Body.Close()
 	lines := bufio.NewReader(stream.Body)
 	for range 2 { // both questions are there
 		for line := ""; !strings.HasPrefix(line, "data: "); {
-			line, err = lines.ReadString('\n')
-			require.NoError(t, err)
+			line = acptest.Must(lines.ReadString('\n'))
 		}
 	}
 	waits := p.begin(t, "/conversations/c1/ask?wait=5m", askBody("toolu_1_x"))

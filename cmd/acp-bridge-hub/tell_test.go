@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
@@ -32,22 +33,16 @@ func (l listener) takeBack(_ context.Context, r *hub.Record, _ string) { l <- r.
 // A hub that is started again does not tell of what waits once more, and takes back what
 // it told before.
 func TestToldBeforeTheHubWasStartedAgain(t *testing.T) {
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	defer store.Close()
 	open := func() *hub.Board {
-		b, err := hub.Open(t.Context(), store, hub.Options{})
-		require.NoError(t, err)
-		return b
+		return acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 	}
 	ask := func(b *hub.Board, id string) *hub.Record {
-		r, err := b.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: id, Questions: []convert.Question{{Text: id}}}})
-		require.NoError(t, err)
-		return r
+		return acptest.Must(b.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: id, Questions: []convert.Question{{Text: id}}}}))
 	}
 	cancel := func(b *hub.Board, r *hub.Record) {
-		_, err := b.Cancel(t.Context(), r.Ref(), "phone")
-		require.NoError(t, err)
+		acptest.Must(b.Cancel(t.Context(), r.Ref(), "phone"))
 	}
 	before := open()
 	waits, over := ask(before, "waits"), ask(before, "over")

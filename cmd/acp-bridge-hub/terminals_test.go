@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
@@ -21,11 +22,9 @@ import (
 func TestOneWatchesCodex(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("CODEX_HOME", t.TempDir())
-	own, err := hublink.DataDir()
-	require.NoError(t, err)
+	own := acptest.Must(hublink.DataDir())
 	watches := func(o options, at string, said io.Writer) (stop func()) {
-		ip, err := net.ResolveTCPAddr("tcp", at)
-		require.NoError(t, err)
+		ip := acptest.Must(net.ResolveTCPAddr("tcp", at))
 		return watchTerminals(t.Context(), o, ip, slog.New(slog.NewTextHandler(said, nil)), io.Discard)
 	}
 	free := func() bool {
@@ -49,7 +48,7 @@ func TestOneWatchesCodex(t *testing.T) {
 	lock := filepath.Join(filepath.Dir(own), "watch-codex.lock")
 	require.NoError(t, os.Remove(lock))
 	require.NoError(t, os.Mkdir(lock, 0o700))
-	_, err = codex.Terminals("", codex.Socket).Lock()
+	_, err := codex.Terminals("", codex.Socket).Lock()
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "watched already", "a lock that cannot be had is nobody's")
 	require.NoError(t, os.Remove(lock))

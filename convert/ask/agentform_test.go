@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 const kimiForm = `{"sessionId":"s","toolCallId":"0:c","mode":"form","message":"Which database?\nWhich features?","_meta":{"x":1},
@@ -21,8 +22,7 @@ const kimiForm = `{"sessionId":"s","toolCallId":"0:c","mode":"form","message":"W
 // Kimi's fields have headers alone. The texts are in the message, or, should one
 // of them have several lines, in the input of the tool call.
 func TestKimiForm(t *testing.T) {
-	form, err := ask.AgentForm{Params: json.RawMessage(kimiForm)}.Call()
-	require.NoError(t, err)
+	form := acptest.Must(ask.AgentForm{Params: json.RawMessage(kimiForm)}.Call())
 	require.Equal(t, "Which database?", form.Questions[0].Text)
 	require.Equal(t, "Database", form.Questions[0].Header)
 	require.Equal(t, "Which features? (at least 1 of the options)", form.Questions[1].Text)
@@ -34,12 +34,10 @@ func TestKimiForm(t *testing.T) {
 
 	two := strings.Replace(kimiForm, `Which database?\n`, `Which database?\nThink twice.\n`, 1)
 	input := `{"questions":[{"question":"Which database?\nThink twice."},{"question":"Which features?"}]}`
-	form, err = ask.AgentForm{Params: json.RawMessage(two), Input: json.RawMessage(input)}.Call()
-	require.NoError(t, err)
+	form = acptest.Must(ask.AgentForm{Params: json.RawMessage(two), Input: json.RawMessage(input)}.Call())
 	require.Equal(t, "Which database?\nThink twice.", form.Questions[0].Text)
 
-	form, err = ask.AgentForm{Params: json.RawMessage(two)}.Call()
-	require.NoError(t, err)
+	form = acptest.Must(ask.AgentForm{Params: json.RawMessage(two)}.Call())
 	require.Contains(t, form.Questions[0].Text, "Which features?", "nothing is left out")
 }
 
@@ -50,8 +48,7 @@ const openCodeForm = `{"mode":"form","sessionId":"s","toolCallId":"c","message":
 // OpenCode 2 has the question beside its header, and a name for the form in the message.
 // Words count there in the place of a pick, so a note names it.
 func TestOpenCodeForm(t *testing.T) {
-	form, err := ask.AgentForm{Params: json.RawMessage(openCodeForm)}.Call()
-	require.NoError(t, err)
+	form := acptest.Must(ask.AgentForm{Params: json.RawMessage(openCodeForm)}.Call())
 	require.Len(t, form.Questions, 1, "the field for own words belongs to its question")
 	q := form.Questions[0]
 	require.Equal(t, "Which database?", q.Text)
@@ -63,8 +60,7 @@ func TestOpenCodeForm(t *testing.T) {
 		`{"action":"accept","content":{"q0_custom":"DuckDB\nfor now"}}`:                                             {Text: "DuckDB", Note: "for now"},
 		`{"action":"accept","content":{"q0":"SQLite","q0_custom":"` + convert.WithNote("SQLite", "for now") + `"}}`: {Selected: []string{"SQLite"}, Note: "for now"},
 	} {
-		reply, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{a}})
-		require.NoError(t, err)
+		reply := acptest.Must(form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{a}}))
 		require.JSONEq(t, want, string(reply))
 	}
 }
@@ -77,9 +73,7 @@ const codexForm = `{"sessionId":"s","toolCallId":"c","mode":"form","message":"Co
 
 func codex(t *testing.T, secret string) ask.FormCall {
 	t.Helper()
-	form, err := ask.AgentForm{Params: json.RawMessage(strings.ReplaceAll(codexForm, "SECRET", secret))}.Call()
-	require.NoError(t, err)
-	return form
+	return acptest.Must(ask.AgentForm{Params: json.RawMessage(strings.ReplaceAll(codexForm, "SECRET", secret))}.Call())
 }
 
 func TestCodexForm(t *testing.T) {
@@ -96,8 +90,7 @@ func TestCodexForm(t *testing.T) {
 		`{"action":"accept","content":{"db":"SQLite","db_note":"for now"}}`:                 {Selected: []string{"SQLite"}, Note: "for now"},
 		`{"action":"accept","content":{"db":"None of the above","db_note":"DuckDB, mine"}}`: {Text: "DuckDB, mine"},
 	} {
-		reply, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{a}})
-		require.NoError(t, err)
+		reply := acptest.Must(form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{a}}))
 		require.JSONEq(t, want, string(reply))
 		o, back, err := form.Read(reply)
 		require.NoError(t, err)
@@ -109,9 +102,8 @@ func TestCodexForm(t *testing.T) {
 }
 
 func TestCodexAsyncForm(t *testing.T) {
-	form, err := ask.AgentForm{Params: json.RawMessage(`{"sessionId":"s","mode":"form","message":"It keeps working.","_meta":{"codex":{"delivery":"async"}},
-	 "requestedSchema":{"type":"object","properties":{"question_0":{"title":"Name of the service?","type":"string","_meta":{"codex":{}}}}}}`)}.Call()
-	require.NoError(t, err)
+	form := acptest.Must(ask.AgentForm{Params: json.RawMessage(`{"sessionId":"s","mode":"form","message":"It keeps working.","_meta":{"codex":{"delivery":"async"}},
+	 "requestedSchema":{"type":"object","properties":{"question_0":{"title":"Name of the service?","type":"string","_meta":{"codex":{}}}}}}`)}.Call())
 	require.Equal(t, "It keeps working.\n\nName of the service?", form.Questions[0].Text)
 }
 
@@ -127,16 +119,13 @@ func TestSecretForm(t *testing.T) {
 
 // A client with forms gets an agent's form as it came, unknown members and all.
 func TestAgentFormIsPassedOn(t *testing.T) {
-	form, err := ask.AgentForm{Params: json.RawMessage(kimiForm)}.Call()
-	require.NoError(t, err)
+	form := acptest.Must(ask.AgentForm{Params: json.RawMessage(kimiForm)}.Call())
 	request := form.Request()
-	sent, err := json.Marshal(request)
-	require.NoError(t, err)
+	sent := acptest.Must(json.Marshal(request))
 	require.JSONEq(t, kimiForm, string(sent))
 
 	request.Message = "That does not fit.\n\n" + request.Message
-	sent, err = json.Marshal(request)
-	require.NoError(t, err)
+	sent = acptest.Must(json.Marshal(request))
 	require.JSONEq(t, strings.Replace(kimiForm, `"message":"`, `"message":"That does not fit.\n\n`, 1), string(sent))
 }
 
@@ -145,8 +134,7 @@ func TestAgentFormAddress(t *testing.T) {
 		"https://example.com/x": true, "http://localhost:1/": true,
 		"javascript:alert(1)": false, "file:///etc/passwd": false, "": false, "https://exa\u202emple.com": false,
 	} {
-		params, err := json.Marshal(map[string]string{"mode": "url", "message": "Log in", "url": address, "elicitationId": "e"})
-		require.NoError(t, err)
+		params := acptest.Must(json.Marshal(map[string]string{"mode": "url", "message": "Log in", "url": address, "elicitationId": "e"}))
 		form, err := ask.AgentForm{Params: params}.Call()
 		if !ok {
 			require.ErrorIs(t, err, convert.ErrWrongType, address)
@@ -162,10 +150,8 @@ func TestAgentFormAddress(t *testing.T) {
 // an option like any other.
 func TestNoneOfTheAboveIsAnOption(t *testing.T) {
 	c := convert.Call{ID: "c", Questions: []convert.Question{{Text: "Which?", Options: []convert.Option{{Label: "a"}, {Label: "None of the above"}}}}}
-	params, err := json.Marshal(ask.Form(c))
-	require.NoError(t, err)
-	form, err := ask.AgentForm{Params: params}.Call()
-	require.NoError(t, err)
+	params := acptest.Must(json.Marshal(ask.Form(c)))
+	form := acptest.Must(ask.AgentForm{Params: params}.Call())
 	require.Equal(t, c.Questions[0].Options, form.Questions[0].Options)
 }
 
@@ -181,8 +167,7 @@ func FuzzAgentForm(f *testing.F) {
 			return
 		}
 		for _, sent := range []any{form.Request(), form.Announce()} {
-			_, err := json.Marshal(sent)
-			require.NoError(t, err)
+			acptest.Must(json.Marshal(sent))
 		}
 		o, forAgent, err := form.Read(reply)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 type meta = map[string]any
@@ -47,8 +48,7 @@ func TestInvalidReplyLeavesNothing(t *testing.T) {
 			asking := ask.New(call, 0, ask.Options{})
 			var want []int
 			if before != "" {
-				step, err := asking.Reply(picked(before, nil, nil))
-				require.NoError(t, err)
+				step := acptest.Must(asking.Reply(picked(before, nil, nil)))
 				require.Equal(t, ask.Again, step)
 				want = []int{1}
 			}
@@ -152,14 +152,12 @@ func TestJoinedLabels(t *testing.T) {
 		}
 	}
 	asking := ask.New(call, 0, ask.Options{})
-	_, err := asking.Reply(picked("Auth", nil, nil))
-	require.NoError(t, err)
-	step, err := asking.Reply(picked("Auth, Cache", nil, nil))
-	require.NoError(t, err)
+	acptest.Must(asking.Reply(picked("Auth", nil, nil)))
+	step := acptest.Must(asking.Reply(picked("Auth, Cache", nil, nil)))
 	require.Equal(t, ask.Done, step, "with what was picked before")
 	require.Equal(t, []string{"Auth", "Cache"}, asking.Answer().Selected)
 
-	_, err = ask.New(oneQuestion(false, "x", "y"), 0, ask.Options{}).Reply(picked("x, y", nil, nil))
+	_, err := ask.New(oneQuestion(false, "x", "y"), 0, ask.Options{}).Reply(picked("x, y", nil, nil))
 	require.ErrorIs(t, err, convert.ErrProtocol, "a question that takes one")
 }
 
@@ -210,8 +208,7 @@ func TestReplyText(t *testing.T) {
 	} {
 		asking := ask.New(call, 0, ask.Options{})
 		if tc.before != "" {
-			_, err := asking.Reply(picked(tc.before, nil, nil))
-			require.NoError(t, err)
+			acptest.Must(asking.Reply(picked(tc.before, nil, nil)))
 		}
 		step, unclear := asking.ReplyText(tc.reply)
 		require.Equal(t, tc.step, step, tc.reply)
@@ -222,8 +219,7 @@ func TestReplyText(t *testing.T) {
 	closed.Questions[0].Closed = true
 	for reply, want := range map[string]ask.Step{"done": ask.Done, " DONE ": ask.Done, "mine": 0} {
 		asking := ask.New(closed, 0, ask.Options{})
-		_, err := asking.Reply(picked("y", nil, nil))
-		require.NoError(t, err)
+		acptest.Must(asking.Reply(picked("y", nil, nil)))
 		require.Contains(t, ask.Message(closed.Questions[0], []int{1}), "`done`")
 		require.NotContains(t, ask.Message(closed.Questions[0], []int{1}), "own words")
 		step, _ := asking.ReplyText(reply)
@@ -257,8 +253,7 @@ func TestBehindOther(t *testing.T) {
 		{" ", 0, convert.Answer{}},
 	} {
 		asking := ask.New(call, 0, ask.Options{})
-		step, err := asking.Reply(picked(ask.OtherID, nil, nil))
-		require.NoError(t, err)
+		step := acptest.Must(asking.Reply(picked(ask.OtherID, nil, nil)))
 		require.Equal(t, ask.NeedText, step)
 		require.Equal(t, "**Replicas**\n\nHow many?\n\nType your answer, or one of these: One, \"Many, or so\", 2x. Reply `cancel` to dismiss the question.", asking.Message())
 		step, unclear := asking.ReplyText(tc.reply)
@@ -269,8 +264,7 @@ func TestBehindOther(t *testing.T) {
 
 	// Several are picked with numbers that are shown, and these count.
 	asking := ask.New(oneQuestion(true, "x", "y", "z"), 0, ask.Options{})
-	step, err := asking.Reply(picked(ask.OtherID, nil, nil))
-	require.NoError(t, err)
+	step := acptest.Must(asking.Reply(picked(ask.OtherID, nil, nil)))
 	require.Equal(t, ask.NeedText, step)
 	require.Contains(t, asking.Message(), "\n2. y\n")
 	step, _ = asking.ReplyText("2")
@@ -279,8 +273,7 @@ func TestBehindOther(t *testing.T) {
 
 	free := oneQuestion(false)
 	asking = ask.New(free, 0, ask.Options{})
-	_, err = asking.Reply(picked(ask.OtherID, nil, nil))
-	require.NoError(t, err)
+	acptest.Must(asking.Reply(picked(ask.OtherID, nil, nil)))
 	require.Equal(t, ask.Message(free.Questions[0], nil), asking.Message())
 }
 
@@ -328,8 +321,7 @@ func TestWhatAQuestionTakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asking := ask.New(tc.call, 0, ask.Options{})
 			if tc.before != "" {
-				_, err := asking.Reply(picked(tc.before, nil, nil))
-				require.NoError(t, err)
+				acptest.Must(asking.Reply(picked(tc.before, nil, nil)))
 			}
 			step, err := asking.Reply(tc.reply)
 			require.Equal(t, tc.want == 0, err != nil, "%v", err)
@@ -342,8 +334,7 @@ func TestWhatAQuestionTakes(t *testing.T) {
 // What a caller does with the picks is the caller's business.
 func TestPickedIsACopy(t *testing.T) {
 	asking := ask.New(oneQuestion(true, "x", "y", "z"), 0, ask.Options{})
-	_, err := asking.Reply(picked("y", nil, nil))
-	require.NoError(t, err)
+	acptest.Must(asking.Reply(picked("y", nil, nil)))
 	asking.Picked()[0] = 2
 	require.Equal(t, []int{1}, asking.Picked())
 }

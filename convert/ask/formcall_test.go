@@ -18,10 +18,8 @@ import (
 func TestFormThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		call := acptest.Call(t)
-		params, err := json.Marshal(ask.Form(call))
-		require.NoError(t, err)
-		form, err := ask.ParseForm(params)
-		require.NoError(t, err)
+		params := acptest.Must(json.Marshal(ask.Form(call)))
+		form := acptest.Must(ask.ParseForm(params))
 		require.Len(t, form.Questions, len(call.Questions))
 		shown := make([]convert.Answer, len(call.Questions))
 		want := make([]convert.Answer, len(call.Questions))
@@ -41,10 +39,8 @@ func TestFormThereAndBack(t *testing.T) {
 				}
 			}
 		}
-		reply, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: shown})
-		require.NoError(t, err)
-		o, err := ask.FormOutcome(call, reply)
-		require.NoError(t, err)
+		reply := acptest.Must(form.Reply(convert.Outcome{Status: convert.Answered, Answers: shown}))
+		o := acptest.Must(ask.FormOutcome(call, reply))
 		require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: want}, o)
 	})
 }
@@ -63,43 +59,39 @@ func distinct(q convert.Question) bool {
 // A question without a header has none behind a form, either: the title of its
 // field is no name for it.
 func TestFormWithoutHeaders(t *testing.T) {
-	form, err := ask.ParseForm(clean.JSON(ask.Form(convert.Call{Questions: []convert.Question{{Text: "What name?"}, {Text: "Where?", Header: "Place"}}})))
-	require.NoError(t, err)
+	form := acptest.Must(ask.ParseForm(clean.JSON(ask.Form(convert.Call{Questions: []convert.Question{{Text: "What name?"}, {Text: "Where?", Header: "Place"}}}))))
 	require.Equal(t, []string{"", "Place"}, []string{form.Questions[0].Header, form.Questions[1].Header})
 	require.Equal(t, "What name?", form.Questions[0].Text)
 }
 
 // Forms of others: MCP servers ask for numbers and booleans, too.
 func TestForeignForm(t *testing.T) {
-	form, err := ask.ParseForm(json.RawMessage(`{"mode":"form","sessionId":"s","message":"Set up","requestedSchema":{"type":"object","properties":{
+	form := acptest.Must(ask.ParseForm(json.RawMessage(`{"mode":"form","sessionId":"s","message":"Set up","requestedSchema":{"type":"object","properties":{
 		"name":{"type":"string","title":"Name"},
 		"port":{"type":"integer","description":"Which port?"},
 		"rate":{"type":"number"},
 		"tls":{"type":"boolean","title":"TLS"},
 		"level":{"type":"string","enum":["low","high"]},
-		"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}}}}}`))
-	require.NoError(t, err)
+		"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}}}}}`)))
 	for i, closed := range []bool{false, false, false, true, true, true} {
 		require.Equal(t, closed, form.Questions[i].Closed)
 	}
 	require.Equal(t, "Set up\n\nName", form.Questions[0].Text)
 	require.Equal(t, "Which port? (a whole number)", form.Questions[1].Text)
 	yes := []string{"Yes"}
-	reply, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{
+	reply := acptest.Must(form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{
 		{Text: "x"}, {Text: "80"}, {Text: "0.5"}, {Selected: yes}, {Selected: []string{"high"}}, {Selected: []string{"b", "a"}},
-	}})
-	require.NoError(t, err)
+	}}))
 	require.JSONEq(t, `{"action":"accept","content":{"name":"x","port":80,"rate":0.5,"tls":true,"level":"high","tags":["a","b"]}}`, string(reply))
 
-	_, err = form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}, {Text: "many"}}})
+	_, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}, {Text: "many"}}})
 	require.ErrorContains(t, err, `question 2: the answer does not fit: expected a whole number, got "many"`)
 	_, err = form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}, {}, {}, {Text: "maybe"}}})
 	require.ErrorContains(t, err, `question 4: the answer does not fit: it accepts only its options, got "maybe"`)
 	_, err = form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}, {}, {}, {Selected: yes, Note: "only if"}}})
 	require.ErrorContains(t, err, `question 4: the answer does not fit: it accepts only its options, got "Yes (note: only if)"`)
 	for status, want := range map[convert.Status]string{convert.Declined: "decline", convert.Cancelled: "cancel", convert.Failed: "cancel"} {
-		reply, err := form.Reply(convert.Outcome{Status: status})
-		require.NoError(t, err)
+		reply := acptest.Must(form.Reply(convert.Outcome{Status: status}))
 		require.JSONEq(t, `{"action":"`+want+`"}`, string(reply))
 	}
 }

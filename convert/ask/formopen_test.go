@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // What a form's reply says, in a form of our own and in one of an MCP server. 0
@@ -18,8 +19,7 @@ func TestFormReplies(t *testing.T) {
 		{Text: "A?", Options: []convert.Option{{Label: "a"}, {Label: "b"}}},
 	}}
 	server := ask.ServerForm{Server: "s", Schema: json.RawMessage(`{"type":"object","properties":{"question_0":{"type":"string","enum":["a","b"]}}}`)}
-	form, err := server.Call()
-	require.NoError(t, err)
+	form := acptest.Must(server.Call())
 	deep := strings.Repeat("[", 1500) + strings.Repeat("]", 1500)
 	for reply, want := range map[string]struct{ ours, theirs convert.Status }{
 		`{"action":"accept","content":{"question_0":"a"}}`:                       {convert.Answered, convert.Answered},
@@ -70,8 +70,7 @@ func TestFormReplies(t *testing.T) {
 
 // A form that asks for nothing is accepted whatever comes beside it.
 func TestFormWithoutFields(t *testing.T) {
-	form, err := ask.ServerForm{Server: "s", Message: "Go on?"}.Call()
-	require.NoError(t, err)
+	form := acptest.Must(ask.ServerForm{Server: "s", Message: "Go on?"}.Call())
 	o, _, err := form.Read(json.RawMessage(`{"action":"accept","content":{"x":1}}`))
 	require.NoError(t, err)
 	require.Equal(t, convert.Answered, o.Status)
@@ -84,8 +83,7 @@ func TestRule3DefaultsAreNobodys(t *testing.T) {
 		"one":{"type":"string","enum":["a","b"],"default":"a"},
 		"many":{"type":"array","items":{"enum":["a","b","c"]},"default":["a","b"]},
 		"least":{"type":"array","items":{"enum":["a","b","c"]},"minItems":2}}}`)}
-	form, err := server.Call()
-	require.NoError(t, err)
+	form := acptest.Must(server.Call())
 	for content, want := range map[string]bool{
 		`{}`:                                       false,
 		`{"name":"Bo"}`:                            false,

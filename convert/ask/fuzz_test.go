@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func FuzzFormOutcome(f *testing.F) {
@@ -49,8 +50,7 @@ func FuzzReply(f *testing.F) {
 			if json.Unmarshal(raw, &resp) != nil {
 				return
 			}
-			request, err := json.Marshal(asking.Request())
-			require.NoError(t, err)
+			request := acptest.Must(json.Marshal(asking.Request()))
 			require.NotContains(t, string(request), "\n")
 			step, err := asking.Reply(resp)
 			if err != nil {

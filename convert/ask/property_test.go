@@ -122,10 +122,8 @@ func TestFormRoundTrip(t *testing.T) {
 				}
 			}
 		}
-		reply, err := json.Marshal(map[string]any{"action": "accept", "content": content})
-		require.NoError(t, err)
-		o, err := ask.FormOutcome(c, reply)
-		require.NoError(t, err)
+		reply := acptest.Must(json.Marshal(map[string]any{"action": "accept", "content": content}))
+		o := acptest.Must(ask.FormOutcome(c, reply))
 		if slices.ContainsFunc(want, func(a convert.Answer) bool { return !a.Empty() }) {
 			require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: want}, o)
 		} else {
@@ -170,7 +168,5 @@ func reply(t *rapid.T, a *ask.Asking, id, text string) ask.Step {
 	if text != "" {
 		resp.Meta = map[string]any{"customText": text}
 	}
-	step, err := a.Reply(resp)
-	require.NoError(t, err)
-	return step
+	return acptest.Must(a.Reply(resp))
 }

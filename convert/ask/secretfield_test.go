@@ -8,6 +8,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // Fields that take a secret, of an MCP server's form and of an agent's.
@@ -97,11 +98,9 @@ func TestSecretFields(t *testing.T) {
 		{"author", `{"type":"string"}`, false},
 	} {
 		schema := json.RawMessage(`{"type":"object","properties":{"plain":{"type":"string"},"` + c.key + `":` + c.field + `}}`)
-		server, err := ask.ServerForm{Server: "s", Message: "m", Schema: schema}.Call()
-		require.NoError(t, err)
+		server := acptest.Must(ask.ServerForm{Server: "s", Message: "m", Schema: schema}.Call())
 		require.Equal(t, c.secret, server.Secret(), "%s %s", c.key, c.field)
-		agent, err := ask.AgentForm{Params: json.RawMessage(`{"mode":"form","message":"m","requestedSchema":` + string(schema) + `}`)}.Call()
-		require.NoError(t, err)
+		agent := acptest.Must(ask.AgentForm{Params: json.RawMessage(`{"mode":"form","message":"m","requestedSchema":` + string(schema) + `}`)}.Call())
 		require.Equal(t, c.secret, agent.Secret(), "%s %s", c.key, c.field)
 		if !c.secret {
 			require.Empty(t, ask.SecretFields("m", schema))
@@ -160,13 +159,10 @@ func TestSecretOfAMessage(t *testing.T) {
 		{"What is your name?", value, false},
 	} {
 		schema := json.RawMessage(`{"type":"object","properties":{` + c.fields + `}}`)
-		server, err := ask.ServerForm{Server: "password-store", Message: c.message, Schema: schema}.Call()
-		require.NoError(t, err)
+		server := acptest.Must(ask.ServerForm{Server: "password-store", Message: c.message, Schema: schema}.Call())
 		require.Equal(t, c.secret, server.Secret(), "%+v", c)
-		message, err := json.Marshal(c.message)
-		require.NoError(t, err)
-		agent, err := ask.AgentForm{Params: json.RawMessage(`{"mode":"form","message":` + string(message) + `,"requestedSchema":` + string(schema) + `}`)}.Call()
-		require.NoError(t, err)
+		message := acptest.Must(json.Marshal(c.message))
+		agent := acptest.Must(ask.AgentForm{Params: json.RawMessage(`{"mode":"form","message":` + string(message) + `,"requestedSchema":` + string(schema) + `}`)}.Call())
 		require.Equal(t, c.secret, agent.Secret(), "%+v", c)
 		require.Equal(t, c.secret, len(ask.SecretFields(c.message, schema)) > 0, "%+v", c)
 	}
@@ -187,8 +183,7 @@ func TestSecretBesideOptions(t *testing.T) {
 		schema := `{"type":"object","properties":{
 			"k":{"type":"string","title":"Which key?","oneOf":[{"const":"old","title":"old"},{"const":"None of the above","title":"None of the above"}],"_meta":{"codex":{"isOther":true,"isSecret":` + c.question + `}}},
 			"k_note":{"type":"string","_meta":{"codex":{"questionId":"k","role":"user_note","isSecret":` + c.note + `}}}}}`
-		form, err := ask.AgentForm{Params: json.RawMessage(`{"mode":"form","message":"m","requestedSchema":` + schema + `}`)}.Call()
-		require.NoError(t, err)
+		form := acptest.Must(ask.AgentForm{Params: json.RawMessage(`{"mode":"form","message":"m","requestedSchema":` + schema + `}`)}.Call())
 		require.Equal(t, c.secret, form.Secret(), "%+v", c)
 		o, _, err := form.Read(json.RawMessage(`{"action":"accept","content":{"k":"None of the above","k_note":"hunter2"}}`))
 		require.NoError(t, err)
@@ -198,8 +193,7 @@ func TestSecretBesideOptions(t *testing.T) {
 
 // A secret reaches the server, and no record of the answers.
 func TestSecretOfAServer(t *testing.T) {
-	form, err := ask.ServerForm{Server: "s", Schema: json.RawMessage(`{"type":"object","properties":{"password":{"type":"string","title":"Password"}}}`)}.Call()
-	require.NoError(t, err)
+	form := acptest.Must(ask.ServerForm{Server: "s", Schema: json.RawMessage(`{"type":"object","properties":{"password":{"type":"string","title":"Password"}}}`)}.Call())
 	o, reply, err := form.Read(json.RawMessage(`{"action":"accept","content":{"password":"hunter2"}}`))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"action":"accept","content":{"password":"hunter2"}}`, string(reply))

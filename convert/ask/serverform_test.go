@@ -16,11 +16,11 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func formCall(t require.TestingT, schema string) ask.FormCall {
-	f, err := ask.ServerForm{Server: "shop", Message: "Please", Schema: json.RawMessage(schema)}.Call()
-	require.NoError(t, err)
+	f := acptest.Must(ask.ServerForm{Server: "shop", Message: "Please", Schema: json.RawMessage(schema)}.Call())
 	f.Session, f.ID = "s", "f"
 	return f
 }
@@ -172,16 +172,13 @@ func TestServerFormRequiresNoField(t *testing.T) {
 
 func TestServerAddress(t *testing.T) {
 	address := ask.ServerForm{Server: "shop", Message: "Log in", Mode: "url", URL: "https://bank.example@evil.example/x", ElicitationID: "e1"}
-	f, err := address.Call()
-	require.NoError(t, err)
+	f := acptest.Must(address.Call())
 	require.Contains(t, f.Questions[0].Text, "https://bank.example@evil.example/x\n(on the host evil.example)")
-	reply, err := f.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Opened, go on")}})
-	require.NoError(t, err)
+	reply := acptest.Must(f.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Opened, go on")}}))
 	require.JSONEq(t, `{"action":"accept"}`, string(reply))
-	reply, err = f.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Decline")}})
-	require.NoError(t, err)
+	reply = acptest.Must(f.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Decline")}}))
 	require.JSONEq(t, `{"action":"decline"}`, string(reply))
-	_, err = f.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}}})
+	_, err := f.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}}})
 	require.ErrorIs(t, err, convert.ErrBadAnswer)
 	for _, bad := range []string{"", "example.com", "https://example.com/\n", "https://example.com/\u202e", "https://exa mple.com"} {
 		address.URL = bad
@@ -316,8 +313,7 @@ func TestServerFormAccepts(t *testing.T) {
 	accepted := 0
 	rapid.Check(t, func(t *rapid.T) {
 		schema := genSchema(t)
-		raw, err := json.Marshal(schema)
-		require.NoError(t, err)
+		raw := acptest.Must(json.Marshal(schema))
 		f := formCall(t, string(raw))
 		require.NoError(t, f.Validate(convert.NoLimits))
 
@@ -345,8 +341,7 @@ func TestServerFormAccepts(t *testing.T) {
 				content[key] = genValue(t)
 			}
 		}
-		raw, err = json.Marshal(map[string]any{"action": "accept", "content": content})
-		require.NoError(t, err)
+		raw = acptest.Must(json.Marshal(map[string]any{"action": "accept", "content": content}))
 		o, reply, err := f.Read(raw)
 		if err == nil {
 			require.Equal(t, convert.Answered, o.Status)
@@ -387,8 +382,7 @@ func FuzzServerForm(f *testing.F) {
 			require.True(t, json.Valid(reply))
 		}
 		for _, sent := range []any{form.Request(), form.Announce()} {
-			_, err := json.Marshal(sent)
-			require.NoError(t, err)
+			acptest.Must(json.Marshal(sent))
 		}
 	})
 }

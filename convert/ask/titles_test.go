@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // A client that shows the title alone learns from it that several can be picked, and
@@ -28,8 +29,7 @@ func TestTitlesThatAreAll(t *testing.T) {
 	require.Equal(t, "Go on?", title(asking(0, convert.Question{Header: "Go on?", Text: "Go on?"})), "said once")
 	a := asking(1, database, features)
 	require.Equal(t, "Features (2 of 2, pick several, then Done): Which features?", title(a))
-	step, err := a.Reply(acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected("Auth")})
-	require.NoError(t, err)
+	step := acptest.Must(a.Reply(acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected("Auth")}))
 	require.Equal(t, ask.Again, step)
 	require.Equal(t, "Features (2 of 2, pick more, or Done): Which features?", title(a))
 
@@ -63,8 +63,7 @@ func TestContentOnce(t *testing.T) {
 	text := func() string { return a.Request().ToolCall.Content[0].Content.Content.Text.Text }
 	require.Equal(t, "Which?\n\nPick several, one at a time, then Done.", text())
 	require.Nil(t, a.Request().ToolCall.RawInput, "it would be shown, too")
-	_, err := a.Reply(acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected("A")})
-	require.NoError(t, err)
+	acptest.Must(a.Reply(acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected("A")}))
 	require.Equal(t, "Picked so far: A. Pick more, or Done.", text())
 }
 

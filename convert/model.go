@@ -57,7 +57,8 @@ type Question struct {
 	// a number may be the answer.
 	OwnWords bool `json:",omitempty"`
 	// Format says of a form's field what words are if they are no plain text: integer, number,
-	// or a format of JSON Schema, such as date; and of Yes and No that they are a boolean.
+	// or a format of JSON Schema, such as date, or password for what nobody else may see; and
+	// of Yes and No that they are a boolean.
 	Format string `json:",omitempty"`
 }
 

@@ -66,6 +66,14 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 		return f, nil
 	}
 	heed(message, f.fields)
+	for i, field := range f.fields {
+		if field.secret {
+			f.Questions[i].Format = password
+			if field.preset.Exists() && len(f.Questions[i].Options) == 1 && !field.closed {
+				f.Questions[i].Options[0].Label = hidden
+			}
+		}
+	}
 	ours := len(customs) > 0 || strings.HasPrefix(f.fields[0].key, keyPrefix) // questions as a form: see Form
 	for i := range f.fields {
 		if !ours && (len(f.fields) > 1 || len(f.Questions[i].Options) > 0) { // a text alone is typed at once

@@ -184,7 +184,15 @@ func (t *formField) parse(words string) (string, error) {
 	default:
 		return string(clean.JSON(words)), nil
 	}
-	return "", fmt.Errorf("%w: expected %s, got %q", convert.ErrBadAnswer, t.expects(), shorten(words))
+	return "", t.misfit(strconv.Quote(shorten(words)))
+}
+
+// misfit says what was expected, and what came if others may see it.
+func (t *formField) misfit(got string) error {
+	if t.secret {
+		got = hidden
+	}
+	return fmt.Errorf("%w: expected %s, got %s", convert.ErrBadAnswer, t.expects(), got)
 }
 
 // expects says in words what the field takes.

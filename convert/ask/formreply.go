@@ -24,13 +24,13 @@ func (f FormCall) Reply(o convert.Outcome) (json.RawMessage, error) {
 	default:
 		return json.RawMessage(CancelForm), nil
 	}
-	content := map[string]json.RawMessage{}
+	content, shown := map[string]json.RawMessage{}, Kept(f.Call, o.Answers)
 	for i := range f.Questions {
-		var a convert.Answer
+		var a, told convert.Answer
 		if i < len(o.Answers) {
-			a = o.Answers[i]
+			a, told = o.Answers[i], shown[i]
 		}
-		if err := f.Questions[i].Fits(a); err != nil {
+		if err := f.Questions[i].Fits(told); err != nil {
 			return nil, fmt.Errorf("question %d: %w", i+1, err)
 		}
 		if len(a.Selected) == 1 && f.effect(i, a) == convert.EffectDecline {
@@ -113,7 +113,7 @@ func (f FormCall) put(content map[string]json.RawMessage, i int, a convert.Answe
 		return nil
 	}
 	if to.check(gjson.Parse(raw)) != nil {
-		return fmt.Errorf("%w: expected %s, got %s", convert.ErrBadAnswer, to.expects(), shorten(raw))
+		return to.misfit(shorten(raw))
 	}
 	content[to.key] = json.RawMessage(raw)
 	return nil

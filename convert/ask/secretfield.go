@@ -29,14 +29,17 @@ func (f FormCall) Shown(answers []convert.Answer) []convert.Answer {
 	return shown
 }
 
+// password is the format of JSON Schema that a question has whose form's field is secret,
+// however the form says so.
+const password = "password"
+
 // Kept are answers to a call as they may be kept by others than whoever asked: without
-// what was typed where a question asks for something that nobody else may see. A form says
-// so by its fields, see [FormCall.Shown].
+// what was typed where a question asks for something that nobody else may see.
 func Kept(c convert.Call, answers []convert.Answer) []convert.Answer {
 	kept := slices.Clone(answers)
 	for i := range min(len(kept), len(c.Questions)) {
 		for _, words := range []*string{&kept[i].Text, &kept[i].Note} {
-			if *words != "" && secrets().asked(c.Questions[i].Text, true) {
+			if *words != "" && (c.Questions[i].Format == password || secrets().asked(c.Questions[i].Text, true)) {
 				*words = hidden
 			}
 		}
@@ -130,6 +133,6 @@ func heed(message string, fields []formField) {
 
 // marksSecret reports whether a field is marked as one for a secret.
 func marksSecret(schema gjson.Result) bool {
-	return strings.EqualFold(read.Field(schema, "format").Str, "password") || read.Field(schema, "writeOnly").Bool() ||
+	return strings.EqualFold(read.Field(schema, "format").Str, password) || read.Field(schema, "writeOnly").Bool() ||
 		read.Field(read.Field(schema, "_meta"), "codex").Get("isSecret").Bool()
 }

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -273,6 +274,36 @@ func TestInputEndsInAQuestion(t *testing.T) {
 	require.NotContains(t, out, "ancelled", "it is no choice of the user's")
 }
 
+// What a form asks for as a secret is in no line, whatever becomes of it.
+func TestLinesHoldNoSecret(t *testing.T) {
+	t.Parallel()
+	const more = `,"n":{"type":"string"}`
+	for name, c := range map[string]struct {
+		message, fields string
+		said            []string
+	}{
+		"read back":      {"Log in", `"k":{"type":"string","writeOnly":true}` + more, []string{"4711", "back", "4711", "x"}},
+		"by the message": {"Enter your password", `"value":{"type":"string"}` + more, []string{"4711", "back", "4711", "x"}},
+		"too short":      {"Log in", `"k":{"type":"string","writeOnly":true,"minLength":5}`, []string{"4711", "47114711"}},
+		"no number":      {"Log in", `"pin":{"type":"integer"}`, []string{"4711x", "4711"}},
+		"a default":      {"Log in", `"k":{"type":"string","format":"password","default":"4711"}`, []string{"4711"}},
+		"the default":    {"Log in", `"k":{"type":"string","format":"password","default":"4711"}`, []string{"(not shown)"}},
+		"beside its options": {"Log in", `"k":{"type":"string","title":"Which?","oneOf":[{"const":"old","title":"old"},{"const":"new","title":"new"}],"_meta":{"codex":{"isOther":true,"isSecret":true}}},` +
+			`"k_note":{"type":"string","_meta":{"codex":{"questionId":"k","role":"user_note"}}}`, []string{"4711", "4711"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chat := talk(t, written(map[string]string{
+				"initialize": `"result":{"protocolVersion":1}`, "session/new": `"result":{"sessionId":"s"}`, "": `"result":{"stopReason":"end_turn"}`,
+				"session/prompt": `"method":"elicitation/create","params":{"mode":"form","message":"` + c.message + `","requestedSchema":{"type":"object","properties":{` + c.fields + `}}}`,
+			}), client.Options{Plain: true})
+			chat.types(append(append([]string{"go"}, c.said...), "/quit")...)
+			out, err := chat.ends()
+			require.NoError(t, err, out)
+			require.NotContains(t, out, "4711")
+		})
+	}
+}
+
 func TestAnswersGiven(t *testing.T) {
 	answers := []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth", "Cache"}}, {Text: "shop"}}
 	c := talk(t, demoAgent, client.Options{Prompt: "go", Once: true, Wire: true,
@@ -308,37 +339,29 @@ func TestConnectionEnds(t *testing.T) {
 }
 
 func TestLoginNeeded(t *testing.T) {
-	serve := func(_ context.Context, r io.Reader, w io.Writer) error {
-		return answer(r, w, map[string]string{
-			"initialize":  `"result":{"protocolVersion":1,"authMethods":[{"id":"a","name":"Claude login","description":"Run \u001b[1mclaude /login"}]}`,
-			"session/new": `"error":{"code":-32000,"message":"Authentication required","data":{"details":"not logged in"}}`,
-		})
-	}
-	_, err := talk(t, serve, client.Options{Plain: true}).ends()
+	_, err := talk(t, written(map[string]string{
+		"initialize":  `"result":{"protocolVersion":1,"authMethods":[{"id":"a","name":"Claude login","description":"Run \u001b[1mclaude /login"}]}`,
+		"session/new": `"error":{"code":-32000,"message":"Authentication required","data":{"details":"not logged in"}}`,
+	}), client.Options{Plain: true}).ends()
 	require.EqualError(t, err, "the agent needs a login: Authentication required: not logged in\nIt offers:\n  Claude login (Run claude /login)")
 }
 
 func TestOtherVersion(t *testing.T) {
-	serve := func(_ context.Context, r io.Reader, w io.Writer) error {
-		return answer(r, w, map[string]string{"initialize": `"result":{"protocolVersion":2}`})
-	}
-	_, err := talk(t, serve, client.Options{Plain: true}).ends()
+	_, err := talk(t, written(map[string]string{"initialize": `"result":{"protocolVersion":2}`}), client.Options{Plain: true}).ends()
 	require.EqualError(t, err, "the agent speaks version 2 of ACP, this client version 1")
 }
 
-// answer is an agent that has its answers written down.
-func answer(r io.Reader, w io.Writer, answers map[string]string) error {
-	buf := make([]byte, 1<<16)
-	for {
-		n, err := r.Read(buf)
-		if err != nil {
-			return nil
-		}
-		for line := range strings.Lines(string(buf[:n])) {
-			m := gjson.Parse(line)
-			if a := answers[m.Get("method").Str]; a != "" {
+// written is an agent that has what it says to each method written down, and under no name
+// what it says to a reply.
+func written(says map[string]string) func(context.Context, io.Reader, io.Writer) error {
+	return func(_ context.Context, r io.Reader, w io.Writer) error {
+		in := bufio.NewScanner(r)
+		for in.Scan() {
+			m := gjson.ParseBytes(in.Bytes())
+			if a := says[m.Get("method").Str]; a != "" {
 				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+m.Get("id").Raw+`,`+a+"}\n")
 			}
 		}
+		return nil
 	}
 }

@@ -25,7 +25,7 @@ func (w *window) openPicker() {
 	a := w.asks[0]
 	d := w.l.told.described(a)
 	w.shown = d
-	opts := picker.Options{NoColor: w.screen.NoColor, Width: w.screen.Width, Height: w.height, Markdown: !d.verbatim, Signs: d.signs, Reasons: a.reasons, Secret: a.secret}
+	opts := picker.Options{NoColor: w.screen.NoColor, Width: w.screen.Width, Height: w.height, Markdown: !d.verbatim, Signs: d.signs, Reasons: a.reasons}
 	if a.closed {
 		w.picker = picker.NewChoice(d.here.Questions[0], opts)
 	} else {

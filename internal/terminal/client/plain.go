@@ -365,7 +365,7 @@ func (p *plain) resolve(ctx context.Context, a *waiting, d description) (o conve
 		return o, picked(a.request, o), asking.Deliver, err
 	}
 	p.reader.ask(ctx)
-	p.reader.secret = slices.Contains(a.secret, true) || slices.ContainsFunc(d.here.Questions, lineask.Secret)
+	p.reader.secret = slices.ContainsFunc(d.here.Questions, lineask.Secret)
 	if p.reader.secret {
 		defer tty.Quiet(p.o.In)()
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
@@ -91,11 +90,5 @@ func TestRule3TypedBeforeTheQuestion(t *testing.T) {
 	n, err := r.Read(buf)
 	require.NoError(t, err)
 	require.Equal(t, "1\n", string(buf[:n]), "a script is read line by line")
-	r.secret = true
-	n, err = r.Read(buf)
-	require.NoError(t, err)
-	require.Equal(t, "2\n", string(buf[:n]))
-	_, err = r.Read(buf)
-	require.ErrorIs(t, err, io.EOF)
-	require.Equal(t, []string{"1", lineask.NotShown}, shown, "what nobody else shows, but for a secret")
+	require.Equal(t, []string{"1"}, shown, "what nobody else shows")
 }

@@ -23,8 +23,8 @@ type request struct {
 	// options are all there is to answer.
 	call   convert.Call
 	closed bool
-	// secret says, by question, that the answer must not be kept.
-	secret []bool
+	// secret says that an answer must not be kept.
+	secret bool
 	// reasons are the positions of options that a reason can be added to.
 	reasons []int
 	// permission says that it is for a tool call: what that is may change, so it is
@@ -57,11 +57,7 @@ func parseForm(params json.RawMessage) (*request, error) {
 		return nil, invalid("%v", err)
 	}
 	closed := len(form.Questions) == 1 && form.Questions[0].Closed && !form.Questions[0].MultiSelect
-	secret := make([]bool, len(form.Questions))
-	for i, shown := range form.Shown(slices.Repeat([]convert.Answer{{Text: "typed"}}, len(secret))) {
-		secret[i] = shown.Text != "typed"
-	}
-	return &request{call: form.Call, closed: closed, secret: secret, reply: func(o convert.Outcome, _ int) (any, error) {
+	return &request{call: form.Call, closed: closed, secret: form.Secret(), reply: func(o convert.Outcome, _ int) (any, error) {
 		return form.Reply(o)
 	}}, nil
 }

@@ -165,7 +165,7 @@ func (t *told) describe(a *waiting) {
 	if over := a.description.over; over != nil {
 		close(over)
 	}
-	d := description{here: a.call, over: make(chan struct{}), elsewhere: !slices.Contains(a.secret, true)}
+	d := description{here: a.call, over: make(chan struct{}), elsewhere: !a.secret}
 	d.here.Questions = slices.Clone(a.call.Questions)
 	d.here.Questions[0].Closed = a.closed || a.call.Questions[0].Closed
 	fits := func(answers []convert.Answer) error {

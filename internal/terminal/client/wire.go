@@ -32,7 +32,7 @@ type wireRequest struct {
 // asksSecret reports whether the reply to a request must not be kept.
 func asksSecret(method string, params gjson.Result) bool {
 	r, err := parseRequest(method, json.RawMessage(params.Raw))
-	return err == nil && (slices.Contains(r.secret, true) || slices.ContainsFunc(r.call.Questions, lineask.Secret))
+	return err == nil && slices.ContainsFunc(r.call.Questions, lineask.Secret)
 }
 
 // lines is a line of the connection as it is shown: in short, or with all that it

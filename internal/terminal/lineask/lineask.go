@@ -87,7 +87,7 @@ func (a *Asker) question(questions []convert.Question, answers []convert.Answer,
 			return answer, true, nil
 		case meaning.OffList != "" && text != doubt: // a slip of a finger would be an answer
 			doubt = text
-			say = fmt.Sprintf("%s is not on the list: its last number is %d. Type it again if that is your answer.", clean.Line(meaning.OffList), len(q.Options))
+			say = fmt.Sprintf("%s is not on the list: its last number is %d. Type it again if that is your answer.", Told(meaning.OffList, Secret(q)), len(q.Options))
 		default:
 			answer, say, err = a.take(q, meaning, i)
 		}

@@ -28,10 +28,6 @@ type Options struct {
 	// Signs are for the first question: + and - mark the lines of its text that
 	// a diff adds and removes.
 	Signs []byte
-	// Secret says, by question, that nobody else may see what is typed: on the screen it
-	// is dots, in the record it is left out. That is so, too, where a question's text asks
-	// for a secret.
-	Secret []bool
 }
 
 // overlay is a question about the answers, which takes all keys.
@@ -78,7 +74,7 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 	for i, q := range questions {
 		s := newSheet(q, closed, o.Markdown, p.style)
 		s.head = lineask.Head(questions, i)
-		s.answer.Hidden = i < len(o.Secret) && o.Secret[i] || lineask.Secret(q)
+		s.answer.Hidden = lineask.Secret(q)
 		s.note.Hidden = s.answer.Hidden
 		p.sheets = append(p.sheets, s)
 	}

@@ -54,7 +54,7 @@ var rooms = []struct {
 	{"adapter/askuserquestion", []string{"adapter", "internal/terminal/lineask"}},
 	{"adapter/askuserquestion/examples/...", []string{"adapter/askuserquestion"}},
 	{"adapter/fantasy/askuserquestion", []string{"adapter/askuserquestion"}},
-	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/conn/ndjson", "internal/life"}},
+	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/conn/ndjson", "internal/life", "internal/seen"}},
 	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life"}},
 	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/proc", "internal/conn", "internal/conn/...", "internal/scripted"}},
 	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/proc", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/session", "internal/typed"}},

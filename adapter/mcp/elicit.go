@@ -3,11 +3,15 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // answersKey names the form among the inputs that a call asks for.
@@ -28,7 +32,8 @@ func elicits(session *sdk.ServerSession) bool {
 // again, with the input.
 func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call convert.Call) (*sdk.CallToolResult, error) {
 	if given, ok := r.Params.InputResponses[answersKey].(*sdk.ElicitResult); ok {
-		o, err := formOutcome(call, given)
+		at, _ := strconv.ParseInt(r.Params.RequestState, 10, 64)
+		o, err := formOutcome(call, given, time.UnixMilli(at))
 		if err != nil {
 			return s.elsewhere(ctx, r, call, nil, err), nil
 		}
@@ -36,7 +41,7 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 	}
 	form := mcpForm(ask.Form(call))
 	if r.Session.InitializeParams().ProtocolVersion >= inputResults {
-		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{answersKey: form}}, nil
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{answersKey: form}, RequestState: strconv.FormatInt(time.Now().UnixMilli(), 10)}, nil
 	}
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
@@ -54,10 +59,11 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 			}
 		}()
 	}
+	shown := time.Now()
 	given, err := r.Session.Elicit(inner, form)
 	var o convert.Outcome
 	if err == nil {
-		o, err = formOutcome(call, given)
+		o, err = formOutcome(call, given, shown)
 	}
 	switch {
 	case err == nil && beside != nil:
@@ -129,15 +135,19 @@ func (s *Server) first(t *ticket, form convert.Outcome) (text string, isError bo
 	return resultText(t.call, form)
 }
 
-// formOutcome is what a reply to the form says. The error is that it is none.
-func formOutcome(call convert.Call, given *sdk.ElicitResult) (convert.Outcome, error) {
+// formOutcome is what a reply to the form says. The error is that it is none: some clients
+// decline by themselves, at once, where nobody sits.
+func formOutcome(call convert.Call, given *sdk.ElicitResult, shown time.Time) (convert.Outcome, error) {
 	reply, err := json.Marshal(map[string]any{"action": given.Action, "content": given.Content})
 	if err != nil {
 		return convert.Outcome{}, err
 	}
 	o, err := ask.FormOutcome(call, reply)
-	if err == nil && o.Status == convert.Failed {
+	switch {
+	case err == nil && o.Status == convert.Failed:
 		err = o.Err()
+	case err == nil && o.Status != convert.Answered && seen.Judge(seen.Reply{Evidence: seen.Taken, After: time.Since(shown)}) != seen.Counts:
+		err = errors.New("the client declined its form before anybody can have read it")
 	}
 	return o, err
 }

@@ -15,12 +15,15 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-// What is no reply to the form is nobody's answer: the question is asked elsewhere, or
-// stays where it is asked already.
-func TestAFormThatComesBackAsNonsense(t *testing.T) {
+// What is no reply to the form, and a no that comes before anybody can have read it, is
+// nobody's answer: the question is asked elsewhere, or stays where it is asked already.
+func TestAFormThatNobodyAnswers(t *testing.T) {
 	for name, reply := range map[string]*sdk.ElicitResult{
-		"action": {Action: "maybe"},
-		"fields": {Action: "accept", Content: map[string]any{"frobnicate": "SQLite"}},
+		"action":          {Action: "maybe"},
+		"decline at once": {Action: "decline"},
+		"cancel at once":  {Action: "cancel"},
+		"nothing at once": {Action: "accept"},
+		"fields":          {Action: "accept", Content: map[string]any{"frobnicate": "SQLite"}},
 	} {
 		for _, version := range []string{"2025-06-18", "2026-07-28"} {
 			for _, alongside := range []bool{false, true} {

@@ -19,6 +19,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -290,20 +291,23 @@ func TestElicitation(t *testing.T) {
 	} {
 		for _, version := range []string{"2025-06-18", "2026-07-28"} {
 			t.Run(name+" "+version, func(t *testing.T) {
-				var shown *sdk.ElicitParams
-				session := connectAs(t, mcp.New(mcp.Options{Resolver: newAsks(), Elicit: true}), &sdk.ClientOptions{
-					ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-						shown = r.Params
-						return c.reply, nil
-					},
-				}, version)
-				text, _ := call(t, session, questions)
-				require.Contains(t, text, c.want)
-				require.Equal(t, "Which database?", shown.Message)
-				schema, err := json.Marshal(shown.RequestedSchema)
-				require.NoError(t, err)
-				require.Contains(t, string(schema), `"SQLite - small"`)
-				require.NotContains(t, string(schema), "_meta")
+				synctest.Test(t, func(t *testing.T) {
+					var shown *sdk.ElicitParams
+					session := connectAs(t, mcp.New(mcp.Options{Resolver: newAsks(), Elicit: true}), &sdk.ClientOptions{
+						ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+							shown = r.Params
+							time.Sleep(seen.Strict) // a person reads it
+							return c.reply, nil
+						},
+					}, version)
+					text, _ := call(t, session, questions)
+					require.Contains(t, text, c.want)
+					require.Equal(t, "Which database?", shown.Message)
+					schema, err := json.Marshal(shown.RequestedSchema)
+					require.NoError(t, err)
+					require.Contains(t, string(schema), `"SQLite - small"`)
+					require.NotContains(t, string(schema), "_meta")
+				})
 			})
 		}
 	}

@@ -8,6 +8,7 @@
 //	an editor (ACP)        it answered what was sent behind: Answered  Person
 //	                       it emptied the pipe, no more: Taken         Strict
 //	a client of a Go host  it was handed over: Sent                    Person
+//	a client of MCP, a no  it was handed over: Taken                   Strict
 //	the picker, chat       the frame is drawn: Drawn                   Hands
 //	lines on a terminal    the question is printed: Drawn              Hands
 //	the hub's page         the card is in its place (page.js)          Card

@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
 	"github.com/acp-bridge/acp-bridge/internal/watch/opencode"
@@ -30,10 +31,15 @@ func watchTerminals(ctx context.Context, o options, at net.Addr, log *slog.Logge
 	for _, t := range []watch.Terminals{codex.Terminals(cli.Version(), codex.Socket), opencode.Terminals()} {
 		unlock, err := t.Lock()
 		if err != nil {
-			log.Info("not watched from here", "err", err)
-			continue
+			log.Info("not watched from here, until that has ended", "err", err)
 		}
 		watching.Go(func() {
+			for err != nil {
+				if proc.Sleep(ctx, watch.AgainTime); ctx.Err() != nil {
+					return
+				}
+				unlock, err = t.Lock()
+			}
 			defer unlock()
 			w := watch.Start(hublink.Options{
 				URL: &url.URL{Scheme: "http", Host: address.String()}, Token: func() (string, error) { return readToken(o) }, Logger: log,

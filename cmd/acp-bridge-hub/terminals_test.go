@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,7 +44,11 @@ func TestOneWatchesCodex(t *testing.T) {
 	require.Contains(t, said.String(), "not watched from here")
 	other()
 	require.False(t, free(), "who did not watch has nothing to end")
+	said.Reset()
+	other = watches(options{data: own}, "127.0.0.1:1", &said)
 	stop()
+	require.Eventually(t, func() bool { return !free() }, 10*time.Second, 10*time.Millisecond, "who did not watch takes over")
+	other()
 	require.True(t, free())
 	lock := filepath.Join(filepath.Dir(own), "watch-codex.lock")
 	require.NoError(t, os.Remove(lock))

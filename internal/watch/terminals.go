@@ -26,8 +26,12 @@ type Problem string
 
 func (p Problem) Error() string { return string(p) }
 
-// againTime is how often terminals are looked for that are not there.
-const againTime = 2 * time.Second
+// AgainTime is how often terminals are looked for that are not there, and problemTime how
+// often if there is a problem with them.
+const (
+	AgainTime   = 2 * time.Second
+	problemTime = 30 * time.Second
+)
 
 // Run watches, whenever there are terminals, until ctx ends. Say is told of a problem,
 // once; it must not block.
@@ -36,11 +40,15 @@ func (t Terminals) Run(ctx context.Context, w *Watch, say func(string)) {
 	for ctx.Err() == nil {
 		err := t.Serve(ctx, w)
 		w.EndAll(t.Agent+" has ended, or does not talk to us any more", func(desk.Item) bool { return true })
-		if p := Problem(""); errors.As(err, &p) && p != said {
-			said = p
-			say(t.Agent + "'s terminals are not watched: " + p.Error())
+		again := AgainTime
+		if p := Problem(""); errors.As(err, &p) {
+			if p != said {
+				said = p
+				say(t.Agent + "'s terminals are not watched: " + p.Error())
+			}
+			again = problemTime
 		}
-		proc.Sleep(ctx, againTime)
+		proc.Sleep(ctx, again)
 	}
 }
 

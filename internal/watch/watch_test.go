@@ -2,8 +2,11 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,4 +41,24 @@ func TestLateAnswerToAnother(t *testing.T) {
 	tell(first, "Red")
 	tell(second, "No")
 	require.Equal(t, "Delete it? No", <-answered)
+}
+
+// What needs the user is told once, and not looked at every two seconds.
+func TestTerminalsAreLookedFor(t *testing.T) {
+	for err, looks := range map[error]int{Problem("another version"): 20, errors.New("nobody is there"): 300} {
+		synctest.Test(t, func(t *testing.T) {
+			var looked int
+			var said []string
+			terminals := Terminals{Agent: "OpenCode", Serve: func(context.Context, *Watch) error { looked++; return err }}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute-time.Second)
+			defer cancel()
+			terminals.Run(ctx, &Watch{}, func(text string) { said = append(said, text) })
+			require.Equal(t, looks, looked)
+			if errors.As(err, new(Problem)) {
+				require.Equal(t, []string{"OpenCode's terminals are not watched: another version"}, said)
+			} else {
+				require.Empty(t, said)
+			}
+		})
+	}
 }

@@ -42,7 +42,7 @@ func (s *service) form(ctx context.Context, f gjson.Result, dir string) {
 	}
 	path, where := "/session/"+in+"/form/"+id, ""
 	if in == noSession {
-		where = "?" + url.Values{"location[directory]": {dir}}.Encode()
+		where = located(dir)
 	}
 	s.ask(ctx, f, it, read, func(ctx context.Context, o convert.Outcome) error {
 		reply, err := call.Reply(o)
@@ -58,6 +58,10 @@ func (s *service) form(ctx context.Context, f gjson.Result, dir string) {
 
 // noSession has the forms that belong to a folder alone.
 const noSession = "global"
+
+func located(dir string) string {
+	return "?" + url.Values{"location[directory]": {dir}}.Encode()
+}
 
 // custom is the field of ACP's form for own words beside the options of another.
 func custom(key string) string { return key + "_custom" }

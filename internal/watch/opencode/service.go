@@ -109,24 +109,30 @@ func serve(ctx context.Context, w *watch.Watch) error {
 		return statusError{events.StatusCode, "/event"}
 	}
 	read := make(chan error, 1)
-	go func() { read <- s.read(events.Body); cancel() }()
+	go func() { read <- readEvents(events.Body, s.Put); cancel() }()
 	s.Each(ctx, s.handle)
 	events.Body.Close()
 	return <-read
 }
 
-// read takes events as they come: those that nobody here needs, most of all, are let go.
-func (s *service) read(in io.Reader) error {
+// silence is how long the service may say nothing: it has a heartbeat of 15 s.
+const silence = time.Minute
+
+// readEvents takes events as they come: those that nobody here needs, most of all, are let go.
+func readEvents(in io.ReadCloser, put func(gjson.Result)) error {
+	silent := time.AfterFunc(silence, func() { in.Close() })
+	defer silent.Stop()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
+		silent.Reset(silence)
 		data, isData := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
 		if !isData || !clean.ValidJSON(data) {
 			continue
 		}
 		switch e := gjson.Parse(string(data)); e.Get("type").Str {
 		case connected, formCreated, formReplied, formCancelled, permissionAsked, permissionReplied, renamed, succeeded, failed, interrupted:
-			s.Put(e)
+			put(e)
 		}
 	}
 	return lines.Err()
@@ -163,7 +169,8 @@ func (s *service) handle(ctx context.Context, e gjson.Result) {
 		delete(s.sessions, id) // it is asked for when it is needed
 	case succeeded, failed, interrupted:
 		s.over(id)
-		if in := s.session(ctx, id); kind != interrupted && in.parent == "" {
+		in := s.session(ctx, id)
+		if _, known := s.sessions[id]; known && kind != interrupted && in.parent == "" {
 			t := s.turn(in)
 			if kind == failed {
 				t.Err = errors.New(cmp.Or(p.Get("error.message").Str, "it failed"))
@@ -173,12 +180,22 @@ func (s *service) handle(ctx context.Context, e gjson.Result) {
 	}
 }
 
-// look finds what was asked before we were there: by sessions that work.
+// look finds what was asked before we were there: by sessions that work, and in their folders.
 func (s *service) look(ctx context.Context) {
 	active, _ := s.get(ctx, "/session/active")
+	dirs := map[string]bool{"": true}
 	for id := range active.Map() {
 		if !isName(id) {
 			continue
+		}
+		if dir := s.session(ctx, id).dir; !dirs[dir] {
+			dirs[dir] = true
+			forms, _ := s.get(ctx, "/form/request"+located(dir))
+			for _, f := range forms.Array() {
+				if f.Get("sessionID").Str == noSession {
+					s.form(ctx, f, dir)
+				}
+			}
 		}
 		forms, _ := s.get(ctx, "/session/"+id+"/form")
 		for _, f := range forms.Array() {
@@ -261,7 +278,10 @@ func (s *service) do(ctx context.Context, method, path string, body any) (gjson.
 	}
 	defer reply.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(reply.Body, maxLine))
-	if reply.StatusCode < 200 || reply.StatusCode > 299 {
+	switch {
+	case reply.StatusCode == http.StatusNotFound && !gjson.GetBytes(data, "_tag").Exists(): // the path, not what it names
+		return gjson.Result{}, errors.New("the agent has no " + path + " any more")
+	case reply.StatusCode < 200 || reply.StatusCode > 299:
 		return gjson.Result{}, statusError{reply.StatusCode, path}
 	}
 	if err != nil {

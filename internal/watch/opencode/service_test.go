@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,8 +15,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
@@ -35,6 +39,7 @@ type service struct {
 	lists  map[string]string // what GET replies, by path
 	posted chan string       // method, path and body of what we said
 	status chan int          // how it replies to that; 0 hangs up
+	said   string            // and with what
 	events chan string
 
 	mu      sync.Mutex // of lists, too
@@ -92,7 +97,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.callers = append(s.callers, r.URL.Path)
-	reply, listed := s.lists[r.URL.Path]
+	reply, listed := s.lists[r.URL.RequestURI()]
 	s.mu.Unlock()
 	switch {
 	case r.URL.Path == "/api/health":
@@ -113,6 +118,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				panic(http.ErrAbortHandler)
 			}
 			w.WriteHeader(status)
+			io.WriteString(w, s.said)
 		case <-r.Context().Done():
 		}
 	}
@@ -200,15 +206,42 @@ func TestServiceQuestions(t *testing.T) {
 	}
 }
 
-// Who was first is the service's to say; one that hangs up may have taken the answer.
+// Who was first is the service's to say; one that hangs up may have taken the answer, and
+// one that has no such path says nothing of it.
 func TestServiceIsLate(t *testing.T) {
-	for status, receipt := range map[int]string{http.StatusConflict: "undeliverable", http.StatusNotFound: "undeliverable", http.StatusBadRequest: "undeliverable", 0: "unknown"} {
+	for _, test := range []struct {
+		status                     int
+		body, receipt, undelivered string
+	}{
+		{http.StatusConflict, `{"_tag":"FormAlreadySettledError"}`, "undeliverable", "answered in the terminal before"},
+		{http.StatusNotFound, `{"_tag":"FormNotFoundError"}`, "undeliverable", "answered in the terminal before"},
+		{http.StatusNotFound, "", "undeliverable", "the agent has no /session/ses_1main/form/frm_1/reply any more"},
+		{http.StatusBadRequest, "", "undeliverable", "returned 400"},
+		{0, "", "unknown", ""},
+	} {
 		s := newService(t)
 		r := s.asks("form.created", form)
 		s.Answer(r, watchtest.Picks("SQLite"), watchtest.Picks("Auth"))
-		s.takes(status, formPath+"/reply", `{"answer":{"q0":"lite","q1":["Auth"]}}`)
-		s.Receipt(r, receipt)
+		s.said = test.body
+		s.takes(test.status, formPath+"/reply", `{"answer":{"q0":"lite","q1":["Auth"]}}`)
+		require.Contains(t, s.Receipt(r, test.receipt).End.Undelivered, test.undelivered)
 	}
+}
+
+// A stream that says nothing is left: whoever has a heartbeat says something.
+func TestServiceIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream, service := net.Pipe()
+		read := make(chan error, 1)
+		go func() { read <- opencode.ReadEvents(stream, func(gjson.Result) {}) }()
+		for range 10 {
+			time.Sleep(15 * time.Second)
+			io.WriteString(service, ": heartbeat\n")
+		}
+		left := time.Now()
+		require.ErrorIs(t, <-read, io.ErrClosedPipe)
+		require.Equal(t, time.Minute, time.Since(left))
+	})
 }
 
 func TestServiceDismissed(t *testing.T) {
@@ -267,12 +300,15 @@ func TestServiceFound(t *testing.T) {
 		s.lists["/api/session/active"] = `{"data":{"ses_1main":{"type":"running"},"../..":{}}}`
 		s.lists["/api/session/ses_1main/form"] = `{"data":[` + questionForm + `]}`
 		s.lists["/api/session/ses_1main/permission"] = `{"data":[` + shellAsked + `]}`
+		s.lists["/api/form/request?location%5Bdirectory%5D=%2Fsrc%2Fapp"] = `{"data":[` + questionForm + `,` + strings.NewReplacer("ses_1main", "global", "frm_1", "frm_2").Replace(questionForm) + `]}`
 	})
 	for range 2 {
-		one, two := s.Next(), s.Next()
+		all := []*hub.Record{s.Next(), s.Next(), s.Next()}
+		require.ElementsMatch(t, []string{"ses_1main", "ses_1main", "global"}, []string{all[0].Conversation, all[1].Conversation, all[2].Conversation})
 		s.events <- ""
-		require.Contains(t, s.Settled(one).End.Reason, "OpenCode has ended")
-		s.Settled(two)
+		for _, r := range all {
+			require.Contains(t, s.Settled(r).End.Reason, "OpenCode has ended")
+		}
 	}
 }
 
@@ -280,6 +316,7 @@ func TestServiceTurns(t *testing.T) {
 	s := newService(t)
 	turn := s.Turns()
 	s.event("session.execution.succeeded", `{"sessionID":"ses_2sub"}`)
+	s.event("session.execution.succeeded", `{"sessionID":"ses_3unknown"}`)
 	s.event("session.execution.interrupted", `{"sessionID":"ses_1main","reason":"user"}`)
 	s.event("session.execution.failed", `{"sessionID":"ses_1main","error":{"message":"no credit"}}`)
 	require.Contains(t, turn().Raw, "no credit")

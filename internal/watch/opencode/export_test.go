@@ -1,0 +1,3 @@
+package opencode
+
+var ReadEvents = readEvents

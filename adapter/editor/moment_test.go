@@ -43,27 +43,27 @@ func (s *sim) at(state desk.State, f func()) {
 	})
 }
 
-// A permission that is given at the moment of a cancel is not used.
+// A permission that is given at the moment of a cancel is not used. Whoever closes a
+// session, which may be opened again, has cancelled nothing.
 func TestPermissionAtTheMomentOfACancel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, o := scene(t)
-		var got error
-		o.agent.out.AskPermission("p", false, convert.SubAgent{}, acp.RequestPermissionRequest{
-			ToolCall: acp.ToolCallUpdate{ToolCallId: "p", Title: acp.Ptr("permission r1")},
-			Options:  []acp.PermissionOption{{OptionId: "allow", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce}},
-		}, func(_ acp.RequestPermissionResponse, err error) bool { got = err; return true })
-		s.carryAll()
-		s.at(desk.Settled, func() {
-			o.cancels()
-			s.toFront.carry()
+	for line, want := range map[string]error{`"method":"session/cancel"`: editor.ErrTakenBack, `"id":"x","method":"session/close"`: convert.ErrDisconnected, `"id":"x","method":"session/delete"`: convert.ErrCancelled} {
+		synctest.Test(t, func(t *testing.T) {
+			s, o := scene(t)
+			var got error
+			o.agent.out.AskPermission("p", false, convert.SubAgent{}, mayRun("p"), func(_ acp.RequestPermissionResponse, err error) bool { got = err; return true })
+			s.carryAll()
+			s.at(desk.Settled, func() {
+				s.toFront.send(`{"jsonrpc":"2.0",`+line+`,"params":{"sessionId":"`+o.id+`"}}`, o.excuse)
+				s.toFront.carry()
+			})
+			s.requests[0].send(`{"outcome":{"outcome":"selected","optionId":"allow"}}`)
+			s.carryAll()
+			s.pass(time.Second)
+			s.carryAll()
+			require.ErrorIs(t, got, want)
+			s.finish()
 		})
-		s.requests[0].send(`{"outcome":{"outcome":"selected","optionId":"allow"}}`)
-		s.carryAll()
-		s.pass(time.Second)
-		s.carryAll()
-		require.ErrorIs(t, got, editor.ErrTakenBack)
-		s.finish()
-	})
+	}
 }
 
 // Of a permission that was given elsewhere at the moment of a cancel nobody is told that

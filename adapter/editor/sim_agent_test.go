@@ -118,8 +118,8 @@ func (c *simConversation) Close(context.Context) error {
 	return nil
 }
 
-func (c *simConversation) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	return c.sim.agent.Request(ctx, method, params)
+func (c *simConversation) Request(context.Context, string, json.RawMessage) (any, error) {
+	return struct{}{}, nil
 }
 
 // acts are what the agent can do now.

@@ -24,6 +24,8 @@ func TestPace(t *testing.T) {
 		return rests
 	}
 	type rests = map[time.Duration]int
+	require.Equal(t, rests{0: often, shortRest: often, longRest: 1}, tell(2*often+1, 0, 1), "many at one moment")
+	require.Equal(t, rests{0: 9}, tell(9, 2*paceTime, 1), "a while later")
 	require.Equal(t, rests{0: 1000}, tell(1000, time.Millisecond, 1), "one stream with many changes")
 	tell(2000, 150*time.Microsecond, 1)
 	require.Equal(t, rests{shortRest: 1000}, tell(1000, 150*time.Microsecond, 1), "many of both")
@@ -32,8 +34,6 @@ func TestPace(t *testing.T) {
 	require.Equal(t, rests{longRest: 200}, tell(200, 450*time.Microsecond, 5), "as many, told after a rest")
 	now = now.Add(time.Minute)
 	require.Equal(t, rests{0: 1000}, tell(1000, time.Millisecond, 1), "later")
-	now = now.Add(time.Minute)
-	require.Equal(t, rests{0: often, shortRest: often, longRest: 1}, tell(2*often+1, 0, 1), "many at one moment")
 }
 
 // The more streams rest, the longer each does, so that they write no more often than a

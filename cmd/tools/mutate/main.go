@@ -33,7 +33,8 @@
 // Those that nobody chose are written into the code side by side, each behind a
 // switch, and everything is compiled once. Each test of a package is then run by itself,
 // to see which of them come by a change at all; a change is tried with those alone, the
-// quickest first. Equivalent ones are named in testdata/equivalent.tsv, each with a
+// quickest first. One that they do not notice is tried with the tests of each package that
+// imports it, too. Equivalent ones are named in testdata/equivalent.tsv, each with a
 // reason, and others take their place.
 //
 // A test that fails without the change, too, has noticed nothing.

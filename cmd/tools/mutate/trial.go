@@ -81,47 +81,81 @@ type ran struct {
 	hits map[int]bool
 }
 
-// pkg tries changes in one package.
+// pkg tries changes in one package. Those that its own tests do not notice are tried with
+// those of the packages that import it, each run as a whole.
 func (t trial) pkg(ctx context.Context, pkg string, list []drawn, numbers []int) (noticed int, err error) {
+	left, err := t.with(ctx, pkg, "", list, numbers)
+	if err != nil || len(left) == 0 {
+		return len(numbers), err
+	}
+	importers, err := t.importers(ctx, pkg)
+	for _, other := range importers {
+		if err != nil || len(left) == 0 {
+			break
+		}
+		left, err = t.with(ctx, other, ".*", list, left)
+	}
+	return len(numbers) - len(left), err
+}
+
+// importers are the packages that import one, also those whose tests alone do.
+func (t trial) importers(ctx context.Context, pkg string) (list []string, err error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-f", `{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}} {{.Module.Path}}{{range .Imports}} {{.}}{{end}}{{range .TestImports}} {{.}}{{end}}{{range .XTestImports}} {{.}}{{end}}{{end}}`, "./...")
+	cmd.Dir = t.dir
+	output, err := cmd.Output()
+	for line := range strings.Lines(string(output)) {
+		if words := strings.Fields(line); len(words) > 2 && slices.Contains(words[2:], words[1]+"/"+pkg) {
+			if name, err := filepath.Rel(t.dir, words[0]); err == nil && filepath.ToSlash(name) != pkg {
+				list = append(list, filepath.ToSlash(name))
+			}
+		}
+	}
+	return list, err
+}
+
+// with tries changes with the tests of a package, or with those of one name, and returns
+// those that are not noticed.
+func (t trial) with(ctx context.Context, pkg, name string, list []drawn, numbers []int) (left []int, err error) {
 	bin := filepath.Join(t.dir, "mutated.test")
 	defer os.Remove(bin)
 	cmd := exec.CommandContext(ctx, "go", "test", "-c=true", "-vet=off", "-ldflags=-s -w", "-o", bin, "./"+pkg)
 	cmd.Dir = t.dir
 	if output, err := cmd.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("%s: %w\n%s", pkg, err, output)
+		return nil, fmt.Errorf("%s: %w\n%s", pkg, err, output)
 	}
 	began := time.Now()
-	tests, err := t.alone(ctx, bin, pkg)
+	tests, err := t.alone(ctx, bin, pkg, name)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	fmt.Fprintf(t.out, "%s: %d tests (%s)\n", pkg, len(tests), time.Since(began).Round(time.Second))
 	for _, n := range numbers {
 		began := time.Now()
 		by, err := t.one(ctx, bin, pkg, n, tests)
 		if err != nil {
-			return noticed, err
+			return nil, err
 		}
-		if !strings.HasPrefix(by, "NOT") {
-			noticed++
+		if strings.HasPrefix(by, "NOT") {
+			left = append(left, n)
 		}
 		fmt.Fprintf(t.out, "  %d\t%s\t%s (%s)\n", list[n-1].line, list[n-1].name, by, time.Since(began).Round(time.Second))
 	}
-	return noticed, nil
+	return left, nil
 }
 
-// alone runs each test of a package by itself, unchanged. Those that fail are told and
-// left out.
-func (t trial) alone(ctx context.Context, bin, pkg string) (tests []ran, err error) {
-	output, err := t.test(ctx, bin, pkg, "0", "-test.list", ".")
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", pkg, err, output)
+// alone runs each test of a package by itself, unchanged, or those of one name. Those that
+// fail are told and left out.
+func (t trial) alone(ctx context.Context, bin, pkg, name string) (tests []ran, err error) {
+	names := []string{name}
+	if name == "" {
+		output, err := t.test(ctx, bin, pkg, "0", "-test.list", "^(Test|Example|Fuzz)")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w\n%s", pkg, err, output)
+		}
+		names = strings.Fields(string(output))
 	}
 	hits := t.state + ".hits"
-	for _, name := range strings.Fields(string(output)) {
-		if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Example") && !strings.HasPrefix(name, "Fuzz") {
-			continue
-		}
+	for _, name := range names {
 		os.Remove(hits)
 		began := time.Now()
 		output, failed := t.test(ctx, bin, pkg, "0 "+hits, "-test.run", "^"+name+"$", "-test.timeout", t.limit.String())

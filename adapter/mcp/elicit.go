@@ -47,7 +47,7 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 	defer stop()
 	defer context.AfterFunc(s.ctx, stop)() // the SDK waits for this call before a session ends
 	var beside *ticket
-	if s.opts.Alongside && s.opts.Resolver != nil {
+	if s.opts.Alongside {
 		beside = s.ask(r.Session, call)
 		go func() {
 			select {

@@ -293,7 +293,7 @@ func TestElicitation(t *testing.T) {
 			t.Run(name+" "+version, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var shown *sdk.ElicitParams
-					session := connectAs(t, mcp.New(mcp.Options{Resolver: newAsks(), Elicit: true}), &sdk.ClientOptions{
+					session := connectAs(t, mcp.New(mcp.Options{Elicit: true, Alongside: true}), &sdk.ClientOptions{
 						ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 							shown = r.Params
 							time.Sleep(seen.Strict) // a person reads it

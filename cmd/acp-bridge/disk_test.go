@@ -16,6 +16,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
@@ -71,7 +72,7 @@ func (f *firstLine) Read([]byte) (int, error) {
 // content is all files of the folder, so that one is told from another.
 func (d *disk) content() map[string]string {
 	files := map[string]string{}
-	err := filepath.WalkDir(filepath.Join(d.dir, ".acp-bridge"), func(path string, e os.DirEntry, err error) error {
+	require.NoError(d, filepath.WalkDir(filepath.Join(d.dir, ".acp-bridge"), func(path string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() || e.Name() == ".gitignore" {
 			if errors.Is(err, os.ErrNotExist) {
 				return nil
@@ -81,8 +82,7 @@ func (d *disk) content() map[string]string {
 		data, err := os.ReadFile(path)
 		files[e.Name()] = string(data)
 		return err
-	})
-	require.NoError(d, err)
+	}))
 	return files
 }
 
@@ -160,8 +160,7 @@ func TestFolderIsAFile(t *testing.T) {
 		require.Contains(t, stderr.String(), ".acp-bridge")
 		require.Contains(t, stderr.String(), "not a directory")
 	}
-	data, err := os.ReadFile(".acp-bridge")
-	require.NoError(t, err)
+	data := acptest.Must(os.ReadFile(".acp-bridge"))
 	require.Equal(t, "mine", string(data))
 }
 
@@ -207,8 +206,7 @@ func TestTraceOnAFullDisk(t *testing.T) {
 			b := startBridge(t, claudetest.Script{Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Burst(500)}}}}, flags...)
 			s, _ := b.session()
 			for range 2 {
-				_, err := b.conn.Prompt(context.Background(), acp.PromptRequest{SessionId: acp.SessionId(s), Prompt: []acp.ContentBlock{acp.TextBlock("hi")}})
-				require.NoError(t, err)
+				acptest.Must(b.conn.Prompt(context.Background(), acp.PromptRequest{SessionId: acp.SessionId(s), Prompt: []acp.ContentBlock{acp.TextBlock("hi")}}))
 			}
 			b.stdin.Close()
 			require.NoError(t, b.cmd.Wait(), b.stderr.String())
@@ -216,8 +214,7 @@ func TestTraceOnAFullDisk(t *testing.T) {
 			require.Contains(t, b.stderr.String(), "no space left on device")
 		})
 	}
-	after, err := os.Stat("/dev/full")
-	require.NoError(t, err)
+	after := acptest.Must(os.Stat("/dev/full"))
 	require.Equal(t, before.Mode(), after.Mode())
 }
 

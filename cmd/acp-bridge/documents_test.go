@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/scripted"
 )
 
 func document(t *testing.T, name string) string {
-	data, err := os.ReadFile(filepath.Join("../..", name))
-	require.NoError(t, err)
+	data := acptest.Must(os.ReadFile(filepath.Join("../..", name)))
 	return string(data)
 }
 
@@ -39,8 +39,7 @@ func TestReadme(t *testing.T) {
 		require.True(t, isFlag(m[1]) || m[1] == "model" || m[1] == "lan", "--%s", m[1]) // those of Claude Code, and of the hub
 	}
 	for _, m := range regexp.MustCompile(`go (?:-C ([a-z/]+) )?(?:doc|run) \./([a-z/-]+)`).FindAllStringSubmatch(text, -1) {
-		_, err := os.Stat("../../" + m[1] + "/" + m[2])
-		require.NoError(t, err)
+		acptest.Must(os.Stat("../../" + m[1] + "/" + m[2]))
 		sent++
 	}
 	for _, m := range regexp.MustCompile(`(?:srcset|src)="([^"]+)"|\]\(([^):]+)\)`).FindAllStringSubmatch(text, -1) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // The path of acp-bridge may hold anything, and the settings are to be pasted
@@ -32,8 +34,7 @@ func TestOwnPathIsNoLauncher(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("programs have another name there")
 	}
-	self, err := os.Executable()
-	require.NoError(t, err)
+	self := acptest.Must(os.Executable())
 	for text, launcher := range map[string]bool{"#!/usr/bin/env node\n": true, "\x7fELF": false} {
 		dir := t.TempDir()
 		there := filepath.Join(dir, "acp-bridge")

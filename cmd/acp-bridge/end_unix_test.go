@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 )
@@ -88,10 +89,8 @@ func TestOpenQuestionOutlivesTheBridge(t *testing.T) {
 				env := []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "CLAUDE_CONFIG_DIR="}
 				cli := claudetest.New(t, script)
 				b := joinBridge(t, cli, editor, env, "--ask", rung)
-				_, err := b.conn.Initialize(t.Context(), acp.InitializeRequest{ProtocolVersion: 1})
-				require.NoError(t, err)
-				s, err := b.conn.NewSession(t.Context(), acp.NewSessionRequest{Cwd: dir, McpServers: []acp.McpServer{}})
-				require.NoError(t, err)
+				acptest.Must(b.conn.Initialize(t.Context(), acp.InitializeRequest{ProtocolVersion: 1}))
+				s := acptest.Must(b.conn.NewSession(t.Context(), acp.NewSessionRequest{Cwd: dir, McpServers: []acp.McpServer{}}))
 				go b.conn.Prompt(context.Background(), acp.PromptRequest{SessionId: s.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock("ask")}})
 				editor.sees(t, "Which database?")
 				if rung == "message" {
@@ -108,10 +107,8 @@ func TestOpenQuestionOutlivesTheBridge(t *testing.T) {
 
 				editor = make(silent, 100)
 				b = joinBridge(t, cli, editor, env, "--ask", rung)
-				_, err = b.conn.Initialize(t.Context(), acp.InitializeRequest{ProtocolVersion: 1})
-				require.NoError(t, err)
-				response, err := b.conn.LoadSession(t.Context(), acp.LoadSessionRequest{SessionId: s.SessionId, Cwd: dir, McpServers: []acp.McpServer{}})
-				require.NoError(t, err)
+				acptest.Must(b.conn.Initialize(t.Context(), acp.InitializeRequest{ProtocolVersion: 1}))
+				response := acptest.Must(b.conn.LoadSession(t.Context(), acp.LoadSessionRequest{SessionId: s.SessionId, Cwd: dir, McpServers: []acp.McpServer{}}))
 				require.Contains(t, fmt.Sprint(response.Meta["acp-bridge"]), "toolu_1")
 				editor.sees(t, "asked again")
 				editor.sees(t, "Which database?")
@@ -127,8 +124,7 @@ func TestInPlace(t *testing.T) {
 		cmd := exec.Command("sh", "-c", `trap "exit 7" TERM HUP; trap "exit 8" INT; echo ready; while :; do sleep 0.01; done`)
 		ended := make(chan error, 1)
 		go func() { ended <- inPlace(cmd, streams{Out: w}, syscall.SIGTERM, syscall.SIGHUP) }()
-		_, err := r.Read(make([]byte, 16))
-		require.NoError(t, err)
+		acptest.Must(r.Read(make([]byte, 16)))
 		for _, s := range []syscall.Signal{syscall.SIGINT, sig} { // the first one is not for it
 			require.NoError(t, syscall.Kill(os.Getpid(), s))
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli/clitest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // shownCommands are the command lines that people are shown: the examples and the texts of
@@ -214,8 +215,7 @@ func commandHome(t *testing.T) (home, address string) {
 	for _, dir := range []string{".zfunc", ".config/fish/completions", ".local/share/man/man1"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, "files", dir), 0o755))
 	}
-	h, err := openHub(t.TempDir(), scriptToken)
-	require.NoError(t, err)
+	h := acptest.Must(openHub(t.TempDir(), scriptToken))
 	t.Cleanup(h.close)
 	return home, strings.Replace(h.url, "127.0.0.1", "localhost", 1)
 }

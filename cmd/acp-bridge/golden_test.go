@@ -23,6 +23,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
@@ -40,15 +41,14 @@ type golden struct {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	n := 0
-	err := filepath.WalkDir(corpus, func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(corpus, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".txtar" {
 			return err
 		}
 		n++
 		name, _ := filepath.Rel(corpus, path)
 		t.Run(strings.TrimSuffix(filepath.ToSlash(name), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			require.NoError(t, err)
+			archive := acptest.Must(txtar.ParseFile(path))
 			require.NotEmpty(t, bytes.TrimSpace(archive.Comment), "a case begins with prose that says what it shows")
 			g := &golden{path: path, archive: archive}
 			g.run(t)
@@ -57,8 +57,7 @@ func TestGolden(t *testing.T) {
 			}
 		})
 		return nil
-	})
-	require.NoError(t, err)
+	}))
 	require.GreaterOrEqual(t, n, 60, "cases in the corpus")
 }
 
@@ -185,10 +184,8 @@ func (g *golden) translate(t *testing.T) {
 func (g *golden) ask(t *testing.T) {
 	flags, call := g.flags(), g.section(t, "call.json")
 	opts := parseGoldenFlags(t, flags)
-	req, err := readCall(opts, streams{In: bytes.NewReader(call)})
-	require.NoError(t, err)
-	replies, err := readReplies("", g.section(t, "client.json"), opts.to == "form")
-	require.NoError(t, err)
+	req := acptest.Must(readCall(opts, streams{In: bytes.NewReader(call)}))
+	replies := acptest.Must(readReplies("", g.section(t, "client.json"), opts.to == "form"))
 
 	var outcome convert.Outcome
 	rec := overACP(t, opts.to == "form", replies, func(a *adapter.Adapter) { outcome, _ = a.Ask(t.Context(), req.Call) })
@@ -222,12 +219,10 @@ func (g *golden) elicit(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(g.section(t, "elicitation.json"), &e))
 	p := e.Params
-	form, err := ask.ServerForm{Server: e.Server, Mode: p.Mode, Message: p.Message, Schema: p.RequestedSchema, URL: p.URL, ElicitationID: p.ElicitationID}.Call()
-	require.NoError(t, err)
+	form := acptest.Must(ask.ServerForm{Server: e.Server, Mode: p.Mode, Message: p.Message, Schema: p.RequestedSchema, URL: p.URL, ElicitationID: p.ElicitationID}.Call())
 	form.Session, form.ID = defaultSession, "form-1"
 	opts := parseGoldenFlags(t, g.flags())
-	replies, err := readReplies("", g.section(t, "client.json"), opts.to == "form")
-	require.NoError(t, err)
+	replies := acptest.Must(readReplies("", g.section(t, "client.json"), opts.to == "form"))
 	var result json.RawMessage
 	rec := overACP(t, opts.to == "form", replies, func(a *adapter.Adapter) { result, _ = a.AskForm(t.Context(), form) })
 	g.expect(t, "requests.json", marshalAll(t, rec.requests))
@@ -281,9 +276,7 @@ func marshalAll(t *testing.T, list []json.RawMessage) []byte {
 	if list == nil {
 		list = []json.RawMessage{}
 	}
-	b, err := json.Marshal(list)
-	require.NoError(t, err)
-	return b
+	return acptest.Must(json.Marshal(list))
 }
 
 // recording is what went over the wire.
@@ -328,14 +321,12 @@ func (c *wireClient) Notify(_ context.Context, _ string, params json.RawMessage)
 // message is a question asked in the conversation: its text, and what replies
 // mean.
 func (g *golden) message(t *testing.T) {
-	req, err := dialect.Decode(g.section(t, "call.json"), "")
-	require.NoError(t, err)
+	req := acptest.Must(dialect.Decode(g.section(t, "call.json"), ""))
 	q := req.Call.Questions[0]
 	var picked []int
 	if g.has("picked") { // with buttons, before
 		for _, number := range strings.Fields(string(g.section(t, "picked"))) {
-			n, err := strconv.Atoi(number)
-			require.NoError(t, err)
+			n := acptest.Must(strconv.Atoi(number))
 			picked = append(picked, n-1)
 		}
 	}

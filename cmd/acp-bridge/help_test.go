@@ -18,6 +18,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli/clitest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
@@ -25,8 +26,7 @@ func TestHelp(t *testing.T) { clitest.Check(t, program()) }
 
 // Topics fit 80 columns but for a table, name only commands and flags that there are, and all texts are used.
 func TestTopics(t *testing.T) {
-	files, err := topicFiles.ReadDir("topics")
-	require.NoError(t, err)
+	files := acptest.Must(topicFiles.ReadDir("topics"))
 	require.Len(t, files, len(topics()))
 	flags := regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
 	called := regexp.MustCompile(`acp-bridge ([a-z][a-z-]*) `)

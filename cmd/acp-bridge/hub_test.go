@@ -21,6 +21,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
@@ -39,8 +40,7 @@ type testHub struct {
 
 func startTestHub(t *testing.T) *testHub {
 	t.Helper()
-	h, err := openHub(t.TempDir(), hubToken)
-	require.NoError(t, err)
+	h := acptest.Must(openHub(t.TempDir(), hubToken))
 	t.Cleanup(h.close)
 	t.Setenv("ACP_BRIDGE_HUB_TOKEN", hubToken)
 	return &testHub{t, h}
@@ -49,9 +49,7 @@ func startTestHub(t *testing.T) *testHub {
 // await waits for a record.
 func (h *testHub) await(ok func(*hub.Record) bool) *hub.Record {
 	h.t.Helper()
-	r, err := h.find(ok)
-	require.NoError(h.t, err)
-	return r
+	return acptest.Must(h.find(ok))
 }
 
 func (h *testHub) open() *hub.Record {
@@ -61,9 +59,8 @@ func (h *testHub) open() *hub.Record {
 
 func (h *testHub) answer(r *hub.Record, answers ...convert.Answer) {
 	h.t.Helper()
-	_, err := h.board.Answer(context.Background(), r.Ref(),
-		func(*hub.Record) ([]convert.Answer, error) { return answers, nil }, "phone")
-	require.NoError(h.t, err)
+	acptest.Must(h.board.Answer(context.Background(), r.Ref(),
+		func(*hub.Record) ([]convert.Answer, error) { return answers, nil }, "phone"))
 }
 
 // bridgeProcess is acp-bridge in a process of its own, without a terminal.
@@ -194,10 +191,8 @@ func TestProxyAtHub(t *testing.T) {
 	dir := t.TempDir()
 	b := exec.Command(os.Args[0], "proxy", "--ask", "hub", "--hub", h.url, "--", os.Args[0], "demo", "--stdio")
 	b.Env, b.Stderr = append(os.Environ(), asBridge+"=1"), os.Stderr
-	in, err := b.StdinPipe()
-	require.NoError(t, err)
-	out, err := b.StdoutPipe()
-	require.NoError(t, err)
+	in := acptest.Must(b.StdinPipe())
+	out := acptest.Must(b.StdoutPipe())
 	require.NoError(t, b.Start())
 	t.Cleanup(func() { in.Close(); _ = b.Process.Kill(); _ = b.Wait() })
 	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`)
@@ -300,12 +295,10 @@ case $line in *'"selectedOption":"SQLite"'*) echo "SQLite it is." ;; *) echo "No
 func (h *testHub) ask(conversation, id, text string) {
 	h.t.Helper()
 	body := strings.Replace(hubCall, "Which database?", text, 1)
-	req, err := http.NewRequest(http.MethodPost, h.url+"/conversations/"+conversation+"/ask", strings.NewReader(`{"id":"`+id+`",`+body[1:]))
-	require.NoError(h.t, err)
+	req := acptest.Must(http.NewRequest(http.MethodPost, h.url+"/conversations/"+conversation+"/ask", strings.NewReader(`{"id":"`+id+`",`+body[1:])))
 	req.Header.Set("Authorization", "Bearer "+hubToken)
 	req.Header.Set("Content-Type", "application/json")
-	reply, err := http.DefaultClient.Do(req)
-	require.NoError(h.t, err)
+	reply := acptest.Must(http.DefaultClient.Do(req))
 	defer reply.Body.Close()
 	require.Equal(h.t, http.StatusAccepted, reply.StatusCode)
 }
@@ -446,8 +439,7 @@ func TestChatKilledAtHub(t *testing.T) {
 	r := h.open()
 	require.NoError(t, first.Process.Kill())
 	_ = first.Wait()
-	file, err := new(pending.Store).Open("")
-	require.NoError(t, err)
+	file := acptest.Must(new(pending.Store).Open(""))
 	require.Equal(t, file.ID, r.ID, "one name, in the file and at the hub")
 	// Another command's question is another question.
 	other := chat("another")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -22,8 +23,7 @@ func TestPickAmongQuestionsAtHub(t *testing.T) {
 	c.press("2\r")
 	c.see("SQLite")
 	c.press("2\r")
-	line, err := c.stdout.ReadString('\n')
-	require.NoError(t, err)
+	line := acptest.Must(c.stdout.ReadString('\n'))
 	require.Equal(t, "Answered: first\n", line)
 	require.NoError(t, c.cmd.Wait())
 	r := h.await(func(r *hub.Record) bool { return !r.Open() })
@@ -34,14 +34,12 @@ func TestPickAmongQuestionsAtHub(t *testing.T) {
 func TestAskOnTerminalAndAtHub(t *testing.T) {
 	h := startTestHub(t)
 	c := startOnTerminal(t, t.TempDir(), "ask", "--plain", "--hub", h.url)
-	_, err := c.stdin.Write([]byte(hubCall))
-	require.NoError(t, err)
+	acptest.Must(c.stdin.Write([]byte(hubCall)))
 	require.NoError(t, c.stdin.Close())
 	c.see("Which database?")
 	h.open()
 	c.press("2\r")
-	line, err := c.stdout.ReadString('\n')
-	require.NoError(t, err)
+	line := acptest.Must(c.stdout.ReadString('\n'))
 	require.Contains(t, line, "SQLite")
 	require.NoError(t, c.cmd.Wait())
 	r := h.await(func(r *hub.Record) bool { return !r.Open() })

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
@@ -120,8 +121,7 @@ func TestWhoeverListensGetsNoToken(t *testing.T) {
 	t.Run("watcher", func(t *testing.T) {
 		ownFolders(t)
 		url, told := impostor(t, token, command)
-		at, err := hublink.ParseURL(url)
-		require.NoError(t, err)
+		at := acptest.Must(hublink.ParseURL(url))
 		w := watch.Start(hublink.Options{URL: at, Token: func() (string, error) { return token, nil }})
 		defer w.Close()
 		w.Ask(watch.Dialog{

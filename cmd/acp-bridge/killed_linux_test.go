@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // stubborn is an agent that neither ends with its input nor on a signal, with a
@@ -40,10 +42,8 @@ func TestKilledLeavesNobody(t *testing.T) {
 			cmd := exec.Command(os.Args[0], append(args, "--", "sh", "-c", stubborn, dir)...)
 			cmd.Env = append(os.Environ(), asBridge+"=1", "XDG_STATE_HOME="+t.TempDir())
 			cmd.Dir = dir
-			in, err := cmd.StdinPipe()
-			require.NoError(t, err)
-			out, err := cmd.StdoutPipe()
-			require.NoError(t, err)
+			in := acptest.Must(cmd.StdinPipe())
+			out := acptest.Must(cmd.StdoutPipe())
 			require.NoError(t, cmd.Start())
 			if name == "rpc" {
 				promptOnce(t, in, out)
@@ -63,16 +63,14 @@ func TestKilledLeavesNobody(t *testing.T) {
 
 // promptOnce has a command of rpc --acp run.
 func promptOnce(t *testing.T, in io.Writer, out io.Reader) {
-	_, err := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
+	acptest.Must(io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
 {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}
-`)
-	require.NoError(t, err)
+`))
 	id := ""
 	for lines := bufio.NewScanner(out); id == "" && lines.Scan(); {
 		id = gjson.GetBytes(lines.Bytes(), "result.sessionId").Str
 	}
-	_, err = fmt.Fprintf(in, `{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}}`+"\n", id)
-	require.NoError(t, err)
+	acptest.Must(fmt.Fprintf(in, `{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}}`+"\n", id))
 }
 
 func readPid(t *testing.T, file string) (pid int) {

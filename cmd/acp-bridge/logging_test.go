@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/redact"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
@@ -37,18 +38,15 @@ func TestLogAndTraceHideSecrets(t *testing.T) {
 	log.With("editor-secret", 1).Info("left out")
 	closeAll()
 	for _, name := range []string{l.file, l.trace} {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
+		text := acptest.Must(os.ReadFile(name))
 		require.NotContains(t, string(text), "-secret")
 		require.NotContains(t, string(text), "OFTHETOOL")
 		require.Contains(t, string(text), "it says "+redact.Mark)
 	}
-	text, err := os.ReadFile(l.trace)
-	require.NoError(t, err)
+	text := acptest.Must(os.ReadFile(l.trace))
 	require.Contains(t, string(text), fmt.Sprintf(`"dropped":%d`, len(unread)))
 	require.Equal(t, 5, bytes.Count(text, []byte("\n")))
-	text, err = os.ReadFile(l.file)
-	require.NoError(t, err)
+	text = acptest.Must(os.ReadFile(l.file))
 	require.Contains(t, string(text), "left out: it held a secret")
 }
 
@@ -57,11 +55,9 @@ func TestTraceOfOthersIsClosed(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trace")
 	require.NoError(t, os.WriteFile(name, nil, 0o666))
 	require.NoError(t, os.Chmod(name, 0o666))
-	f, err := openPrivate(name)
-	require.NoError(t, err)
+	f := acptest.Must(openPrivate(name))
 	defer f.Close()
-	info, err := os.Stat(name)
-	require.NoError(t, err)
+	info := acptest.Must(os.Stat(name))
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
@@ -54,16 +55,14 @@ func startMCPOf(t *testing.T, info, capabilities string, args ...string) *mcpCli
 		inR.Close()
 	})
 	c.call("initialize", `{"protocolVersion":"2025-06-18","capabilities":`+capabilities+`,"clientInfo":`+info+`}`)
-	_, err := io.WriteString(inW, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
-	require.NoError(t, err)
+	acptest.Must(io.WriteString(inW, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"))
 	return c
 }
 
 func (c *mcpClient) send(method, params string) {
 	c.t.Helper()
 	c.id++
-	_, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params)
-	require.NoError(c.t, err)
+	acptest.Must(fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params))
 }
 
 func (c *mcpClient) call(method, params string) gjson.Result {
@@ -82,8 +81,7 @@ func (c *mcpClient) reply() gjson.Result {
 func (c *mcpClient) next(meant func(gjson.Result) bool) gjson.Result {
 	c.t.Helper()
 	for {
-		line, err := c.out.ReadString('\n')
-		require.NoError(c.t, err)
+		line := acptest.Must(c.out.ReadString('\n'))
 		if m := gjson.Parse(line); meant(m) {
 			return m
 		}
@@ -95,9 +93,7 @@ func waitingIn(t *testing.T, store pending.Store) *pending.File {
 	t.Helper()
 	var list []*pending.File
 	require.Eventually(t, func() bool {
-		var err error
-		list, err = store.List()
-		require.NoError(t, err)
+		list = acptest.Must(store.List())
 		return len(list) == 1 && !list[0].Settled()
 	}, patience, time.Millisecond)
 	return list[0]
@@ -177,8 +173,7 @@ func TestRule5AnotherAgentInTheFolder(t *testing.T) {
 	require.NoError(t, a.in.Close())
 	require.Equal(t, exitOK, <-a.code)
 	asks()
-	files, err := store.List()
-	require.NoError(t, err)
+	files := acptest.Must(store.List())
 	require.Len(t, files, 1, "what somebody has answered is not thrown away")
 	require.True(t, store.Lost(files[0]))
 	stdout, _ := questions(t, dir, exitOK, "list")
@@ -210,8 +205,7 @@ func TestAnswerForNobody(t *testing.T) {
 	dir := t.TempDir()
 	store := &pending.Store{Dir: dir}
 	a := store.Asker("an agent")
-	f, err := a.Post(convert.Call{Questions: []convert.Question{{Text: "Go on?"}}})
-	require.NoError(t, err)
+	f := acptest.Must(a.Post(convert.Call{Questions: []convert.Question{{Text: "Go on?"}}}))
 	a.Close()
 	_, stderr := questions(t, dir, exitFailed, "answer", "--answers", `{"Go on?":"yes"}`)
 	require.Contains(t, stderr, "its asker is gone: nobody would receive the answer; acp-bridge questions clear "+f.ID+" removes it")
@@ -225,13 +219,10 @@ func TestMCPCancelled(t *testing.T) {
 	c := startMCP(t, "--cwd", dir, "--limit", patience.String())
 	c.send("tools/call", askDatabase)
 	waiting := func() []string {
-		list, err := filepath.Glob(filepath.Join(dir, pending.Folder, "*.json"))
-		require.NoError(t, err)
-		return list
+		return acptest.Must(filepath.Glob(filepath.Join(dir, pending.Folder, "*.json")))
 	}
 	require.Eventually(t, func() bool { return len(waiting()) == 1 }, patience, time.Millisecond)
-	_, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", c.id)
-	require.NoError(t, err)
+	acptest.Must(fmt.Fprintf(c.in, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", c.id))
 	require.Eventually(t, func() bool { return len(waiting()) == 0 }, patience, time.Millisecond)
 }
 
@@ -283,8 +274,7 @@ func TestMCPOverHTTP(t *testing.T) {
 	go func() {
 		code <- run(ctx, []string{"mcp", "--http", "127.0.0.1:0", "--cwd", t.TempDir()}, strings.NewReader(""), io.Discard, errW)
 	}()
-	line, err := bufio.NewReader(errR).ReadString('\n')
-	require.NoError(t, err)
+	line := acptest.Must(bufio.NewReader(errR).ReadString('\n'))
 	go io.Copy(io.Discard, errR)
 	url := strings.TrimSpace(line[strings.Index(line, "http://"):])
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -292,10 +282,8 @@ func TestMCPOverHTTP(t *testing.T) {
 	require.NoError(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	resp, err := client.Do(req)
-	require.NoError(t, err)
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	resp := acptest.Must(client.Do(req))
+	body := acptest.Must(io.ReadAll(resp.Body))
 	require.NoError(t, resp.Body.Close())
 	require.Contains(t, string(body), "ask_the_user")
 	cancel()

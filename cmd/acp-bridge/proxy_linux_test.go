@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // However the proxy ends, the agent ends with it: killed, or left by its editor.
@@ -25,8 +27,7 @@ func TestProxyLeavesNoAgent(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pid")
 			cmd := exec.Command(os.Args[0], "proxy", "--", "sh", "-c", `echo $$ >"$0"; exec sleep 1000`, file)
 			cmd.Env = append(os.Environ(), asBridge+"=1")
-			in, err := cmd.StdinPipe()
-			require.NoError(t, err)
+			in := acptest.Must(cmd.StdinPipe())
 			defer in.Close()
 			require.NoError(t, cmd.Start())
 			var pid string

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func TestProxyUsage(t *testing.T) {
@@ -52,8 +53,7 @@ func TestProxy(t *testing.T) {
 		return gjson.Parse(lines.Text())
 	}
 	send := func(line string) {
-		_, err := io.WriteString(inW, line+"\n")
-		require.NoError(t, err)
+		acptest.Must(io.WriteString(inW, line+"\n"))
 	}
 	send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
 	require.Equal(t, int64(1), next().Get("result.protocolVersion").Int())

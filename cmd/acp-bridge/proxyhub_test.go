@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -63,8 +64,7 @@ func TestProxyPermissionAtHub(t *testing.T) {
 		return gjson.Result{}
 	}
 	send := func(line string) {
-		_, err := io.WriteString(inW, line+"\n")
-		require.NoError(t, err)
+		acptest.Must(io.WriteString(inW, line+"\n"))
 	}
 	asks := func() gjson.Result {
 		send(`{"jsonrpc":"2.0","method":"x/ask"}`)
@@ -112,15 +112,12 @@ func TestProxyPermissionAtHub(t *testing.T) {
 // get is a page of the hub.
 func (h *testHub) get(path string) string {
 	h.t.Helper()
-	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.url+path, nil)
-	require.NoError(h.t, err)
+	req := acptest.Must(http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.url+path, nil))
 	req.Header.Set("Authorization", "Bearer "+hubToken)
-	reply, err := http.DefaultClient.Do(req)
-	require.NoError(h.t, err)
+	reply := acptest.Must(http.DefaultClient.Do(req))
 	defer reply.Body.Close()
 	var b strings.Builder
-	_, err = io.Copy(&b, reply.Body)
-	require.NoError(h.t, err)
+	acptest.Must(io.Copy(&b, reply.Body))
 	require.Equal(h.t, http.StatusOK, reply.StatusCode, b.String())
 	return b.String()
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
@@ -56,10 +57,8 @@ func startOnTerminalWith(t *testing.T, env []string, dir string, args ...string)
 	c.cmd.ExtraFiles = []*os.File{tty}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
 	c.cmd.Stderr = os.Stderr
-	c.stdin, err = c.cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := c.cmd.StdoutPipe()
-	require.NoError(t, err)
+	c.stdin = acptest.Must(c.cmd.StdinPipe())
+	out := acptest.Must(c.cmd.StdoutPipe())
 	c.stdout = bufio.NewReader(out)
 	require.NoError(t, c.cmd.Start())
 	require.NoError(t, tty.Close())
@@ -113,30 +112,25 @@ func (c *shell) press(keys string) {
 	c.mu.Lock()
 	c.screen.Reset()
 	c.mu.Unlock()
-	_, err := io.WriteString(c.ptmx, keys)
-	require.NoError(c.t, err)
+	acptest.Must(io.WriteString(c.ptmx, keys))
 }
 
 func (c *shell) send(lines ...string) {
 	c.t.Helper()
-	_, err := io.WriteString(c.stdin, strings.Join(lines, "\n")+"\n")
-	require.NoError(c.t, err)
+	acptest.Must(io.WriteString(c.stdin, strings.Join(lines, "\n")+"\n"))
 }
 
 func (c *shell) line() string {
 	c.t.Helper()
 	defer time.AfterFunc(ttytest.Patience, func() { _ = c.cmd.Process.Kill() }).Stop()
-	line, err := c.stdout.ReadString('\n')
-	require.NoError(c.t, err)
-	return line
+	return acptest.Must(c.stdout.ReadString('\n'))
 }
 
 // end closes stdin and returns the exit code.
 func (c *shell) end() int {
 	c.t.Helper()
 	_ = c.stdin.Close()
-	rest, err := io.ReadAll(c.stdout)
-	require.NoError(c.t, err)
+	rest := acptest.Must(io.ReadAll(c.stdout))
 	require.Empty(c.t, string(rest))
 	_ = c.cmd.Wait()
 	return c.cmd.ProcessState.ExitCode()
@@ -235,9 +229,7 @@ func leftBy(t *testing.T, store *pending.Store, command, request string) *pendin
 		require.NoError(t, c.cmd.Process.Kill())
 	}
 	_ = c.cmd.Wait()
-	f, err := store.Open("")
-	require.NoError(t, err)
-	return f
+	return acptest.Must(store.Open(""))
 }
 
 // Who cancels at the terminal dismisses what waits in the file, but not what
@@ -262,8 +254,7 @@ func TestCancelledAtTheTerminal(t *testing.T) {
 		if command == "ask" {
 			require.NoError(t, store.Answer(f, []convert.Answer{{Text: "begun"}, {}}, "Bob"))
 			cancel()
-			now, err := store.Open(f.Path)
-			require.NoError(t, err)
+			now := acptest.Must(store.Open(f.Path))
 			require.Equal(t, 1, now.Left(), command)
 			require.NoError(t, store.Answer(now, make([]convert.Answer, 2), "Bob"))
 		}

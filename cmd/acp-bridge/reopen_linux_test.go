@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func TestReopen(t *testing.T) {
@@ -34,8 +36,7 @@ func TestReopen(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.NoError(t, in.SetReadDeadline(time.Time{}))
 	flags := func(f *os.File) (mode uintptr) {
-		raw, err := f.SyscallConn()
-		require.NoError(t, err)
+		raw := acptest.Must(f.SyscallConn())
 		require.NoError(t, raw.Control(func(fd uintptr) { mode, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_GETFL, 0) }))
 		return mode
 	}
@@ -47,8 +48,7 @@ func TestReopen(t *testing.T) {
 		_ = out.Close()
 		_ = w.Close()
 	}()
-	data, err := io.ReadAll(in)
-	require.NoError(t, err)
+	data := acptest.Must(io.ReadAll(in))
 	require.Equal(t, "hello", string(data), "the end of the pipe is seen as before")
 }
 
@@ -56,21 +56,18 @@ func TestReopen(t *testing.T) {
 func TestReopenDoesNotWait(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(name, 0o600))
-	r, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	require.NoError(t, err)
+	r := acptest.Must(os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 	defer r.Close()
 	require.NoError(t, os.WriteFile(name, []byte("hello"), 0))
 	in := reopen(r, os.O_RDONLY)
 	require.NotNil(t, in)
 	defer in.Close()
-	data, err := io.ReadAll(in)
-	require.NoError(t, err)
+	data := acptest.Must(io.ReadAll(in))
 	require.Equal(t, "hello", string(data))
 }
 
 func TestReopenIsForPipes(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
-	require.NoError(t, err)
+	f := acptest.Must(os.Create(filepath.Join(t.TempDir(), "file")))
 	require.Nil(t, reopen(f, os.O_RDONLY))
 	require.Nil(t, reopen(strings.NewReader("x"), os.O_RDONLY))
 	require.NoError(t, f.Close())

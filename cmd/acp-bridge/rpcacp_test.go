@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // A shell script that asks as pi does, in a client that speaks ACP: its words,
@@ -32,24 +34,20 @@ case $line in *'"selectedOption":"SQLite"'*) echo "SQLite it is." ;; *) echo "No
 // at which somebody listens is not.
 func TestListenAt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
-	l, err := listenAt(path)
-	require.NoError(t, err)
-	info, err := os.Stat(path)
-	require.NoError(t, err)
+	l := acptest.Must(listenAt(path))
+	info := acptest.Must(os.Stat(path))
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	_, err = listenAt(path)
+	_, err := listenAt(path)
 	require.ErrorContains(t, err, "another program is listening")
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	require.NoError(t, l.Close())
-	l, err = listenAt(path)
-	require.NoError(t, err)
+	l = acptest.Must(listenAt(path))
 	require.NoError(t, l.Close())
 
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, []byte("kept"), 0o600))
 	_, err = listenAt(file)
 	require.Error(t, err)
-	kept, err := os.ReadFile(file)
-	require.NoError(t, err)
+	kept := acptest.Must(os.ReadFile(file))
 	require.Equal(t, "kept", string(kept))
 }

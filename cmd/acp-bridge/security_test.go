@@ -16,14 +16,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
 // sources calls f with every Go file of the repository.
 func sources(t *testing.T, f func(path string, file *ast.File)) {
 	t.Helper()
-	files, err := parsed()
-	require.NoError(t, err)
+	files := acptest.Must(parsed())
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		f(path, files[path])
 	}
@@ -91,15 +91,13 @@ func TestNothingIsRunThroughAShell(t *testing.T) {
 // them.
 func TestNotesNameSecurityTests(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("doc.go")
-	require.NoError(t, err)
+	data := acptest.Must(os.ReadFile("doc.go"))
 	text := strings.ReplaceAll(string(data), "\n//   ", "\n")
 	_, notes, found := strings.Cut(text, "\n// # Security\n//\n")
 	require.True(t, found)
 	notes, _, _ = strings.Cut(notes, "\npackage main")
 	notes = strings.TrimPrefix(strings.ReplaceAll(notes, "\n//\n", "\n\n"), "// ")
-	readme, err := os.ReadFile("../../README.md")
-	require.NoError(t, err)
+	readme := acptest.Must(os.ReadFile("../../README.md"))
 	require.Contains(t, string(readme), "go doc ./cmd/acp-bridge")
 	there := map[string]bool{}
 	sources(t, func(path string, file *ast.File) {

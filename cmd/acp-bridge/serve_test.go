@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
@@ -39,17 +40,14 @@ func startBridge(t *testing.T, script claudetest.Script, args ...string) *bridge
 // joinBridge is startBridge with an editor that takes requests, and more of an
 // environment.
 func joinBridge(t *testing.T, cli *claudetest.CLI, editor conn.Handler, env []string, args ...string) *bridge {
-	self, err := os.Executable()
-	require.NoError(t, err)
+	self := acptest.Must(os.Executable())
 	b := &bridge{t: t, cli: cli}
 	b.cmd = exec.Command(self, append([]string{"--claude", b.cli.Path}, args...)...)
 	b.cmd.Env = append(os.Environ(), asBridge+"=1", "ANTHROPIC_API_KEY=sk-very-secret-key")
 	b.cmd.Env = append(b.cmd.Env, env...)
 	b.cmd.Stderr = &b.stderr
-	in, err := b.cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := b.cmd.StdoutPipe()
-	require.NoError(t, err)
+	in := acptest.Must(b.cmd.StdinPipe())
+	out := acptest.Must(b.cmd.StdoutPipe())
 	require.NoError(t, b.cmd.Start())
 	b.stdin = in
 	b.conn = conn.New(out, in, editor, &conn.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -63,10 +61,8 @@ func joinBridge(t *testing.T, cli *claudetest.CLI, editor conn.Handler, env []st
 
 // session opens a session and returns it with the CLI's process id.
 func (b *bridge) session() (id string, pid int) {
-	_, err := b.conn.Initialize(b.t.Context(), acp.InitializeRequest{ProtocolVersion: 1})
-	require.NoError(b.t, err)
-	s, err := b.conn.NewSession(b.t.Context(), acp.NewSessionRequest{Cwd: b.t.TempDir(), McpServers: []acp.McpServer{}})
-	require.NoError(b.t, err)
+	acptest.Must(b.conn.Initialize(b.t.Context(), acp.InitializeRequest{ProtocolVersion: 1}))
+	s := acptest.Must(b.conn.NewSession(b.t.Context(), acp.NewSessionRequest{Cwd: b.t.TempDir(), McpServers: []acp.McpServer{}}))
 	return string(s.SessionId), b.cli.Starts()[0].Pid
 }
 
@@ -110,31 +106,26 @@ func TestTrace(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log.txt")
 	b := startBridge(t, claudetest.Script{}, "--trace", trace, "--log-file", log, "--log-level", "debug", "--", "--model", "haiku")
 	s, _ := b.session()
-	_, err := b.conn.Prompt(t.Context(), acp.PromptRequest{SessionId: acp.SessionId(s), Prompt: []acp.ContentBlock{acp.TextBlock("the key is sk-very-secret-key")}})
-	require.NoError(t, err)
+	acptest.Must(b.conn.Prompt(t.Context(), acp.PromptRequest{SessionId: acp.SessionId(s), Prompt: []acp.ContentBlock{acp.TextBlock("the key is sk-very-secret-key")}}))
 	b.stdin.Close()
 	require.NoError(t, b.cmd.Wait())
 	require.Contains(t, strings.Join(b.cli.Starts()[0].Args, " "), "--model haiku")
 
-	info, err := os.Stat(trace)
-	require.NoError(t, err)
+	info := acptest.Must(os.Stat(trace))
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	data, err := os.ReadFile(trace)
-	require.NoError(t, err)
+	data := acptest.Must(os.ReadFile(trace))
 	require.NotContains(t, string(data), "sk-very-secret-key")
 	wires := map[string]int{}
 	for line := range strings.Lines(string(data)) {
 		require.True(t, json.Valid([]byte(line)), line)
 		l := gjson.Parse(line)
-		_, err := time.Parse(time.RFC3339Nano, l.Get("time").Str)
-		require.NoError(t, err)
+		acptest.Must(time.Parse(time.RFC3339Nano, l.Get("time").Str))
 		wires[l.Get("wire").Str+" "+l.Get("dir").Str]++
 	}
 	for _, wire := range []string{"editor in", "editor out", s + " in", s + " out"} {
 		require.NotZero(t, wires[wire], "%s: %v", wire, wires)
 	}
-	logged, err := os.ReadFile(log)
-	require.NoError(t, err)
+	logged := acptest.Must(os.ReadFile(log))
 	require.Contains(t, string(logged), "how questions are asked")
 	require.NotContains(t, string(logged), "sk-very-secret-key")
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
@@ -96,8 +97,7 @@ want?":"Auth, Logs","What should we name this service?":"order-processor"}
 `
 
 func readme(t *testing.T) string {
-	b, err := os.ReadFile("../../README.md")
-	require.NoError(t, err)
+	b := acptest.Must(os.ReadFile("../../README.md"))
 	return string(b)
 }
 
@@ -215,8 +215,7 @@ func TestDemoIntoAFile(t *testing.T) {
 	c.Sends(enter)
 	require.Equal(t, exitOK, c.Ends())
 	shows(t, c, demoEnd+demoNext)
-	got, err := os.ReadFile(file)
-	require.NoError(t, err)
+	got := acptest.Must(os.ReadFile(file))
 	require.Equal(t, demoEnd, string(got))
 }
 
@@ -271,10 +270,8 @@ func TestChatAgentDies(t *testing.T) {
 	c.Wait("the prompt", prompting)
 	c.Sends("hello" + enter)
 	c.Sees("Esc cancel")
-	text, err := os.ReadFile(pidFile)
-	require.NoError(t, err)
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	require.NoError(t, err)
+	text := acptest.Must(os.ReadFile(pidFile))
+	pid := acptest.Must(strconv.Atoi(strings.TrimSpace(string(text))))
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	require.Equal(t, exitFailed, c.Ends())
 	screen := c.Sees("acp-bridge chat: the agent sh ended: signal: killed")
@@ -323,9 +320,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func self(t testing.TB) string {
-	path, err := os.Executable()
-	require.NoError(t, err)
-	return path
+	return acptest.Must(os.Executable())
 }
 
 // Ctrl+Z gives the terminal back to the shell, and fg brings the picker again,

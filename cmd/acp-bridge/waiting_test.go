@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
@@ -58,8 +59,7 @@ func startHeadless(t *testing.T) *headlessRPC {
 
 func (c *headlessRPC) ask(id, question string) {
 	c.t.Helper()
-	_, err := fmt.Fprintf(c.in, `{"type":"ask_user_request","requestId":%q,"questions":[{"question":%q}]}`+"\n", id, question)
-	require.NoError(c.t, err)
+	acptest.Must(fmt.Fprintf(c.in, `{"type":"ask_user_request","requestId":%q,"questions":[{"question":%q}]}`+"\n", id, question))
 }
 
 func (c *headlessRPC) line() string {
@@ -76,8 +76,7 @@ func (c *headlessRPC) answer(question, text string) {
 
 func (c *headlessRPC) file(question string) *pending.File {
 	c.t.Helper()
-	all, err := (&pending.Store{}).List()
-	require.NoError(c.t, err)
+	all := acptest.Must((&pending.Store{}).List())
 	for _, f := range all {
 		if f.Questions[0].Text == question && !f.Settled() {
 			return f
@@ -124,12 +123,10 @@ func TestRPCWithdraws(t *testing.T) {
 	c := startHeadless(t)
 	c.ask("a", "One?")
 	<-c.log
-	_, err := io.WriteString(c.in, `{"type":"ask_user_request","requestId":"b","questions":[{"question":"Two?"},{"question":"Three?"}]}`+"\n")
-	require.NoError(t, err)
+	acptest.Must(io.WriteString(c.in, `{"type":"ask_user_request","requestId":"b","questions":[{"question":"Two?"},{"question":"Three?"}]}`+"\n"))
 	<-c.log
 	store := &pending.Store{}
-	all, err := store.List()
-	require.NoError(t, err)
+	all := acptest.Must(store.List())
 	require.Len(t, all, 2)
 	for _, f := range all {
 		if len(f.Questions) == 2 {
@@ -141,8 +138,7 @@ func TestRPCWithdraws(t *testing.T) {
 		require.Contains(t, c.line(), `"error":"withdrawn: `)
 	}
 	require.Equal(t, 0, <-c.code)
-	all, err = store.List()
-	require.NoError(t, err)
+	all = acptest.Must(store.List())
 	require.Len(t, all, 1)
 	require.Equal(t, 1, all[0].Left())
 }
@@ -156,8 +152,7 @@ func TestRPCAnsweredAtTheEnd(t *testing.T) {
 	require.NoError(t, c.in.Close())
 	require.Contains(t, c.line(), `"requestId":"a","answered":true,"answers":[{"question":"One?","answer":"eins"`)
 	require.Equal(t, 0, <-c.code)
-	all, err := (&pending.Store{}).List()
-	require.NoError(t, err)
+	all := acptest.Must((&pending.Store{}).List())
 	require.Empty(t, all)
 }
 
@@ -188,8 +183,7 @@ func TestAskAtOnce(t *testing.T) {
 		}
 	})
 	store := &pending.Store{Dir: dir}
-	waiting, err := store.List()
-	require.NoError(t, err)
+	waiting := acptest.Must(store.List())
 	require.Len(t, waiting, 8)
 	for _, f := range waiting {
 		require.NoError(t, store.Answer(f, []convert.Answer{{Text: "to " + f.Questions[0].Text}}, "me"))
@@ -200,8 +194,7 @@ func TestAskAtOnce(t *testing.T) {
 			t.Errorf("question %d: exit code %d, %s", n, code, out)
 		}
 	})
-	waiting, err = store.List()
-	require.NoError(t, err)
+	waiting = acptest.Must(store.List())
 	require.Empty(t, waiting)
 }
 
@@ -224,8 +217,7 @@ func TestAskForOneAnswer(t *testing.T) {
 	for range 3 {
 		_, _, code := ask()
 		require.Equal(t, 4, code)
-		f, err := store.Open("")
-		require.NoError(t, err)
+		f := acptest.Must(store.Open(""))
 		require.NoError(t, store.Answer(f, []convert.Answer{{Text: "yes"}}, "me"))
 		var used atomic.Int32
 		var runs sync.WaitGroup
@@ -241,8 +233,7 @@ func TestAskForOneAnswer(t *testing.T) {
 		}
 		runs.Wait()
 		require.EqualValues(t, 1, used.Load())
-		left, err := store.List()
-		require.NoError(t, err)
+		left := acptest.Must(store.List())
 		require.NotEmpty(t, left, "it waits for the others")
 		for _, f := range left {
 			require.True(t, f.Untouched())

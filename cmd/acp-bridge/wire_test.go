@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/scripted"
 )
 
@@ -96,8 +97,7 @@ func TestWireExamples(t *testing.T) {
 	if *update {
 		require.NoError(t, os.WriteFile(name, []byte(b.String()), 0o644))
 	}
-	data, err := os.ReadFile(name)
-	require.NoError(t, err)
+	data := acptest.Must(os.ReadFile(name))
 	require.Equal(t, string(data), b.String(), "go test ./cmd/acp-bridge -run TestWireExamples -update writes it anew")
 }
 
@@ -116,8 +116,7 @@ func (c toldEditor) play(t *testing.T) string {
 	defer func() { stop(); toAgent.Close(); fromAgent.Close(); <-ended }()
 
 	send := func(format string, args ...any) {
-		_, err := fmt.Fprintf(toAgent, `{"jsonrpc":"2.0",`+format+"}\n", args...)
-		require.NoError(t, err)
+		acptest.Must(fmt.Fprintf(toAgent, `{"jsonrpc":"2.0",`+format+"}\n", args...))
 	}
 	var said, examples strings.Builder
 	requests := map[int]int{}

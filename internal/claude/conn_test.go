@@ -15,17 +15,17 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 func TestEncodeLine(t *testing.T) {
-	line, err := encodeLine(map[string]any{
+	line := acptest.Must(encodeLine(map[string]any{
 		"raw":  json.RawMessage("{\"a\" :\n\r\t\"<\u2028\u2029&\\ud800\" }"),
 		"text": "one\ntwo\r\u2028 \xff",
-	})
-	require.NoError(t, err)
+	}))
 	require.Equal(t, `{"raw":{"a":"<\u2028\u2029&\ud800"},"text":"one\ntwo\r\u2028 \ufffd"}`+"\n", string(line))
-	_, err = encodeLine(json.RawMessage("{broken"))
+	_, err := encodeLine(json.RawMessage("{broken"))
 	require.Error(t, err)
 }
 
@@ -144,8 +144,7 @@ func TestSettingsOfTheCLI(t *testing.T) {
 				synctest.Wait()
 				p.conn.handle([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":"acp-bridge-1","response":` + reply + `}}`))
 			}()
-			got, err := p.Settings(t.Context())
-			require.NoError(t, err)
+			got := acptest.Must(p.Settings(t.Context()))
 			require.Equal(t, want, got)
 		})
 	}
@@ -160,8 +159,7 @@ func TestOutboxNeverBlocksTheSender(t *testing.T) {
 		synctest.Wait()
 		require.ErrorIs(t, out.send(line), ErrNotReading)
 		got := make([]byte, len(line))
-		_, err := io.ReadFull(r, got)
-		require.NoError(t, err)
+		acptest.Must(io.ReadFull(r, got))
 		synctest.Wait()
 		require.NoError(t, out.send([]byte("{}\n")))
 		r.Close()

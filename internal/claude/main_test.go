@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
@@ -85,8 +86,7 @@ func prompted(t testing.TB, script claudetest.Script, change ...func(*claude.Opt
 func initialized(t testing.TB, script claudetest.Script, change ...func(*claude.Options)) *session {
 	t.Helper()
 	s := run(t, script, change...)
-	_, err := s.Initialize(s.ctx)
-	require.NoError(t, err)
+	acptest.Must(s.Initialize(s.ctx))
 	return s
 }
 
@@ -114,8 +114,7 @@ func (s *session) launch(opts claude.Options) {
 			}
 		}
 	}
-	p, err := claude.Start(s.ctx, opts)
-	require.NoError(s.t, err)
+	p := acptest.Must(claude.Start(s.ctx, opts))
 	s.Process, s.messages, s.closing, s.close = p, messages, closing, stop
 	s.t.Cleanup(func() {
 		stop()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 )
 
@@ -35,8 +36,7 @@ func TestOpenOutput(t *testing.T) {
 	for _, variable := range []string{"CLAUDE_CODE_TMPDIR", "TMPDIR", "TMP", "TEMP"} {
 		f, err := claude.OpenOutput(env(map[string]string{variable: tmp}), []string{"", "other", "s-1"}, "b1")
 		require.NoError(t, err, variable)
-		text, err := io.ReadAll(f)
-		require.NoError(t, err)
+		text := acptest.Must(io.ReadAll(f))
 		require.NoError(t, f.Close())
 		require.Equal(t, "hello", string(text))
 	}

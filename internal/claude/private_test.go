@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // A private file is there for the process that inherits it, has no name, and is
@@ -19,12 +21,9 @@ func TestPrivateFiles(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	for _, make := range []func() (*os.File, error){unnamedFile, unlinkedFile} {
-		f, err := make()
-		require.NoError(t, err)
-		_, err = f.WriteString("x")
-		require.NoError(t, err)
-		left, err := os.ReadDir(tmp)
-		require.NoError(t, err)
+		f := acptest.Must(make())
+		acptest.Must(f.WriteString("x"))
+		left := acptest.Must(os.ReadDir(tmp))
 		require.Empty(t, left)
 		require.NoError(t, f.Close())
 	}
@@ -35,8 +34,7 @@ func TestPrivateFiles(t *testing.T) {
 	read := func() string {
 		cmd := exec.Command("cat", p.paths...)
 		cmd.ExtraFiles = p.passed
-		out, err := cmd.Output()
-		require.NoError(t, err)
+		out := acptest.Must(cmd.Output())
 		return string(out)
 	}
 	require.Equal(t, "firstsecond", read())
@@ -44,8 +42,7 @@ func TestPrivateFiles(t *testing.T) {
 	if err == nil { // Linux
 		defer kept.Close()
 		p.forget()
-		info, err := kept.Stat()
-		require.NoError(t, err)
+		info := acptest.Must(kept.Stat())
 		require.Zero(t, info.Size(), "nothing is left for whoever else holds it")
 	}
 	p.forget()
@@ -56,8 +53,7 @@ func TestPrivateFiles(t *testing.T) {
 func TestOpenOwn(t *testing.T) {
 	dir := t.TempDir()
 	file, other := filepath.Join(dir, "file"), filepath.Join(dir, "other")
-	root, err := os.OpenRoot(dir)
-	require.NoError(t, err)
+	root := acptest.Must(os.OpenRoot(dir))
 	defer root.Close()
 	for name, tc := range map[string]struct {
 		uid  int

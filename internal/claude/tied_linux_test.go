@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -19,14 +20,12 @@ func TestTheCLIDoesNotOutliveTheBridge(t *testing.T) {
 	cli := claudetest.New(t, claudetest.Script{IgnoreEOF: true})
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), bridgeVariable+"="+cli.Path)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
+	out := acptest.Must(cmd.StdoutPipe())
 	require.NoError(t, cmd.Start())
 	pid := 0
 	for lines := bufio.NewScanner(out); pid == 0 && lines.Scan(); {
 		if text, ok := strings.CutPrefix(lines.Text(), "pid "); ok {
-			pid, err = strconv.Atoi(text)
-			require.NoError(t, err)
+			pid = acptest.Must(strconv.Atoi(text))
 		}
 	}
 	require.NotZero(t, pid)
@@ -43,12 +42,9 @@ func TestPrivateFileIsEmptied(t *testing.T) {
 		o.Private = []claude.PrivateFlag{{Flag: "--mcp-config", Content: []byte(`{"secret":1}`)}}
 	})
 	file := "/proc/" + strconv.Itoa(s.Pid()) + "/fd/3"
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
+	text := acptest.Must(os.ReadFile(file))
 	require.Equal(t, `{"secret":1}`, string(text))
-	_, err = s.Initialize(s.ctx)
-	require.NoError(t, err)
-	text, err = os.ReadFile(file)
-	require.NoError(t, err)
+	acptest.Must(s.Initialize(s.ctx))
+	text = acptest.Must(os.ReadFile(file))
 	require.Empty(t, text)
 }

@@ -8,8 +8,9 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // zed watches for what Zed does not forgive, with every client: a second
@@ -74,7 +75,5 @@ func toolCallID(params gjson.Result) string {
 }
 
 func jsonOf(t testing.TB, v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	require.NoError(t, err)
-	return data
+	return acptest.Must(json.Marshal(v))
 }

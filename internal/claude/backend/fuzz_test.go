@@ -9,6 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
@@ -40,8 +41,7 @@ func FuzzPrompt(f *testing.F) {
 			require.Equal(t, -32602, re.Code)
 			return
 		}
-		_, err = json.Marshal(blocks)
-		require.NoError(t, err)
+		acptest.Must(json.Marshal(blocks))
 	})
 }
 
@@ -73,8 +73,7 @@ func FuzzSetup(f *testing.F) {
 			require.Equal(t, -32602, re.Code)
 			return
 		}
-		config, err := u.mcpConfig()
-		require.NoError(t, err)
+		config := acptest.Must(u.mcpConfig())
 		require.True(t, config == nil || json.Valid(config))
 		for _, arg := range u.args { // a value cannot pass for a flag, nor end the list
 			require.True(t, strings.HasPrefix(arg, "--"), arg)

@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
@@ -26,10 +27,8 @@ import (
 func TestJudges(t *testing.T) {
 	dir := t.TempDir()
 	file := func(text string) string {
-		f, err := os.CreateTemp(dir, "settings")
-		require.NoError(t, err)
-		_, err = f.WriteString(text)
-		require.NoError(t, err)
+		f := acptest.Must(os.CreateTemp(dir, "settings"))
+		acptest.Must(f.WriteString(text))
 		require.NoError(t, f.Close())
 		return f.Name()
 	}
@@ -89,8 +88,7 @@ func TestJudges(t *testing.T) {
 			[]string{"settings.cleanupPeriodDays", "settings.enableAllProjectMcpServers", "settings.enabledPlugins", "settings.extraKnownMarketplaces", "settings.plansDirectory", "settings.sandbox", "settings.skipWebFetchPreflight"}},
 		{`{"language":"USED","somethingNew":"RAISED"}`, []string{"settings.somethingNew"}},
 	} {
-		text, err := json.Marshal(s.settings)
-		require.NoError(t, err)
+		text := acptest.Must(json.Marshal(s.settings))
 		rows = append(rows,
 			row{fmt.Sprintf(`{"settings":%s}`, s.settings), s.left, "USED"},
 			row{fmt.Sprintf(`{"settings":%s}`, text), s.left, "USED"},
@@ -111,8 +109,7 @@ func TestJudges(t *testing.T) {
 
 // Every option that has a place in the CLI is in the table above.
 func TestEveryOptionIsJudged(t *testing.T) {
-	text, err := os.ReadFile("judge_test.go")
-	require.NoError(t, err)
+	text := acptest.Must(os.ReadFile("judge_test.go"))
 	for name := range metaOptions {
 		require.Contains(t, string(text), `"`+name+`":`)
 	}
@@ -138,8 +135,7 @@ func setupOf(t *testing.T, cwd, options string, trusted bool) (u setup, got stri
 	require.Empty(t, u.asksNothing)
 	flags, private, err := u.flags(nil)
 	require.NoError(t, err)
-	rest, err := json.Marshal([]any{u.opening, u.given, u.model, u.effort})
-	require.NoError(t, err)
+	rest := acptest.Must(json.Marshal([]any{u.opening, u.given, u.model, u.effort}))
 	return u, fmt.Sprintf("%q %q %s %s", flags, u.env, private, rest)
 }
 

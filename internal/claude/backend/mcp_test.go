@@ -10,6 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
@@ -26,7 +27,6 @@ func TestMCPServersAreNotOnTheCommandLine(t *testing.T) {
 	require.NotContains(t, line, "secret")
 	require.Contains(t, line, "--add-dir /extra")
 	require.Contains(t, line, "--mcp-config")
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), "acp-bridge-mcp-*"))
-	require.NoError(t, err)
+	left := acptest.Must(filepath.Glob(filepath.Join(os.TempDir(), "acp-bridge-mcp-*")))
 	require.Empty(t, left, "the file is gone when the session is open")
 }

@@ -9,13 +9,14 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // openWith opens a session with a _meta.
 func (e *editor) openWith(meta object) gjson.Result {
 	e.T.Helper()
-	raw, err := json.Marshal(meta)
-	require.NoError(e.T, err)
+	raw := acptest.Must(json.Marshal(meta))
 	return e.Call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"_meta":%s}`, e.T.TempDir(), raw))
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
@@ -120,8 +121,7 @@ func requireGolden(t *testing.T, name, got string) {
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
+	want := acptest.Must(os.ReadFile(file))
 	lines := strings.Split(got, "\n")
 	for i, line := range strings.Split(string(want), "\n") {
 		require.Greater(t, len(lines), i, "missing: %s", line)

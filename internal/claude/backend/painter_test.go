@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 )
 
@@ -171,10 +172,8 @@ func TestPainterFollows(t *testing.T) {
 		quiet, holds bool
 		shows        bool
 	}{{"", false, false, true}, {"two\n", false, true, false}, {"", true, false, false}, {"", false, false, true}, {"", false, false, false}} {
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-		require.NoError(t, err)
-		_, err = f.WriteString(c.writes)
-		require.NoError(t, err)
+		f := acptest.Must(os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0))
+		acptest.Must(f.WriteString(c.writes))
 		require.NoError(t, f.Close())
 		p.quiet, s.holds = c.quiet, c.holds
 		before := len(s.lines)

@@ -44,8 +44,7 @@ func TestAnswerBehindWhatTookTheQuestionBack(t *testing.T) {
 					s := e.Ready()
 					turn := e.Prompt(s, "hi")
 					e.Next()
-					_, err := e.Wire.Write([]byte(fmt.Sprintf(first, s) + "\n" + reply))
-					require.NoError(t, err)
+					acptest.Must(e.Wire.Write([]byte(fmt.Sprintf(first, s) + "\n" + reply)))
 					turn.Ends(acp.StopReasonCancelled)
 					e.Leave()
 					for _, l := range cli.Lines() {

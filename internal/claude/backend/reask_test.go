@@ -165,8 +165,7 @@ func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
 	require.Equal(t, "completed", e.Tool(reopened, reply.Get("_meta.acp-bridge.waitingFor").Str)["status"])
 	require.Equal(t, "failed", e.Tool(reopened, "toolu_1")["status"], "as it ended then")
 	require.Contains(t, killed.cli.Prompts()[0], "Which database?\n  SQLite")
-	now, err := os.ReadFile(path)
-	require.NoError(t, err)
+	now := acptest.Must(os.ReadFile(path))
 	require.NotEqual(t, note, now, "it is open no more")
 }
 
@@ -179,8 +178,7 @@ func TestAskedAgainInChat(t *testing.T) {
 
 // noted says when all that is noted was noted.
 func (s *saved) noted(at time.Time) {
-	notes, err := filepath.Glob(filepath.Join(s.home, "acp-bridge", "reask", "*"))
-	require.NoError(s.t, err)
+	notes := acptest.Must(filepath.Glob(filepath.Join(s.home, "acp-bridge", "reask", "*")))
 	require.NotEmpty(s.t, notes)
 	for _, path := range notes {
 		require.NoError(s.t, os.Chtimes(path, at, at))

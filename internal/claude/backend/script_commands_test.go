@@ -46,13 +46,11 @@ func init() { // they play commands themselves
 			}
 		},
 		"long": func(p *player, a []string) {
-			n, err := strconv.Atoi(a[0])
-			require.NoError(p, err)
+			n := acptest.Must(strconv.Atoi(a[0]))
 			p.vars["long"] = strings.Repeat("x", n)
 		},
 		"later": func(p *player, a []string) {
-			d, err := time.ParseDuration(a[0])
-			require.NoError(p, err)
+			d := acptest.Must(time.ParseDuration(a[0]))
 			p.clock.advance(d)
 		},
 		"do-for": func(p *player, a []string) { // VALUE OF COMMANDS
@@ -63,8 +61,7 @@ func init() { // they play commands themselves
 		"known-session": func(p *player, a []string) { p.known = true },
 		"remember-pid":  func(p *player, a []string) { p.vars["pid"] = strconv.Itoa(p.started("last").Pid) },
 		"remembered-gone": func(p *player, a []string) {
-			pid, err := strconv.Atoi(p.vars["pid"])
-			require.NoError(p, err)
+			pid := acptest.Must(strconv.Atoi(p.vars["pid"]))
 			requireGone(p, pid)
 		},
 		"states": func(p *player, a []string) { require.Equal(p, a, append([]string{}, p.wire.states()...), p.line) },
@@ -194,8 +191,7 @@ func init() { // they play commands themselves
 		"cancels": func(p *player, a []string) { p.r.Cancels() },
 		"answers": func(p *player, a []string) { p.r.Answer <- gjson.Parse(a[0]).Value() },
 		"errs": func(p *player, a []string) {
-			code, err := strconv.Atoi(append(a, "-1")[1])
-			require.NoError(p, err)
+			code := acptest.Must(strconv.Atoi(append(a, "-1")[1]))
 			p.r.Answer <- &acp.RequestError{Code: code, Message: a[0]}
 		},
 		"withdrawn": func(p *player, a []string) { <-p.r.Withdrawn },
@@ -268,8 +264,7 @@ func init() { // they play commands themselves
 					require.Equal(p, a[3], u.Get(a[2]).String(), u.Raw)
 				}
 			}
-			least, err := strconv.Atoi(a[1])
-			require.NoError(p, err)
+			least := acptest.Must(strconv.Atoi(a[1]))
 			require.GreaterOrEqual(p, n, least)
 		},
 		"parts": func(p *player, a []string) { require.Equal(p, a, partLines(p.e, p.vars["s"])) },
@@ -337,8 +332,7 @@ func init() { // they play commands themselves
 		"reached":   func(p *player, a []string) { reached(p.e, p.vars["s"], p.cli, p.script.Old, a...) },
 		// "becomes" takes the script in the place of the one that runs.
 		"becomes": func(p *player, a []string) {
-			_, err := ct.Install(filepath.Dir(p.cli.Path), p.script)
-			require.NoError(p, err)
+			acptest.Must(ct.Install(filepath.Dir(p.cli.Path), p.script))
 		},
 		"kept-script": func(p *player, a []string) { p.first = p.script },
 		"old-script":  func(p *player, a []string) { p.script = p.first },
@@ -372,8 +366,7 @@ func (p *player) started(which string) ct.Start {
 	if which == "last" {
 		return starts[len(starts)-1]
 	}
-	n, err := strconv.Atoi(which)
-	require.NoError(p, err)
+	n := acptest.Must(strconv.Atoi(which))
 	require.Greater(p, len(starts), n)
 	return starts[n]
 }

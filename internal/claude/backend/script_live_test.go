@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -47,10 +48,8 @@ func (r *running) writesIn(tmp string) {
 // writes appends to the output of a task.
 func (r *running) writes(task, text string) {
 	r.T.Helper()
-	f, err := os.OpenFile(filepath.Join(r.tasks, task+".output"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	require.NoError(r.T, err)
-	_, err = f.WriteString(text)
-	require.NoError(r.T, err)
+	f := acptest.Must(os.OpenFile(filepath.Join(r.tasks, task+".output"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
+	acptest.Must(f.WriteString(text))
 	require.NoError(r.T, f.Close())
 }
 
@@ -166,8 +165,7 @@ var meanwhileCommands = map[string]func(p *player, a []string){
 	},
 	"let-go": func(p *player, _ []string) { close(p.hold) },
 	"noted": func(p *player, a []string) {
-		d, err := time.ParseDuration(a[0])
-		require.NoError(p, err)
+		d := acptest.Must(time.ParseDuration(a[0]))
 		p.store.noted(time.Now().Add(d))
 	},
 	// "aside NAME" keeps an editor, for "back NAME"; the next command is of another one.

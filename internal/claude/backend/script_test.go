@@ -107,8 +107,7 @@ func (p *player) play(lines []string) {
 			}
 			continue
 		case "repeat": // up to "end"
-			n, err := strconv.Atoi(a[1])
-			require.NoError(p, err)
+			n := acptest.Must(strconv.Atoi(a[1]))
 			end := i + 1
 			for lines[end] != "end" {
 				end++
@@ -180,8 +179,7 @@ func (p *player) option(name, value string) {
 		p.opts.First = map[string]adapter.Rung{"form": adapter.Form, "permission": adapter.Permission, "message": adapter.Conversation}[value]
 		require.NotZero(p, p.opts.First)
 	case "grace":
-		d, err := time.ParseDuration(value)
-		require.NoError(p, err)
+		d := acptest.Must(time.ParseDuration(value))
 		p.opts.CancelGrace = d
 	case "guard":
 		p.opts.Guard = true

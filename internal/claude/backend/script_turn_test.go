@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
@@ -56,8 +57,7 @@ func split(a []string, at string) (list [][]string) {
 func (p *player) result(a []string) *ct.Result {
 	switch a[0] {
 	case "api":
-		status, err := strconv.Atoi(a[1])
-		require.NoError(p, err)
+		status := acptest.Must(strconv.Atoi(a[1]))
 		return apiError(status, a[2], a[3])
 	case "auth":
 		return apiError(0, "authentication_failed", "Not logged in · Please run /login")
@@ -86,8 +86,7 @@ func (p *player) step(a []string) ct.Step {
 	case "wait":
 		return ct.Wait(a[1])
 	case "die":
-		code, err := strconv.Atoi(a[1])
-		require.NoError(p, err)
+		code := acptest.Must(strconv.Atoi(a[1]))
 		return ct.Die(code, a[2:]...)
 	case "killed":
 		return ct.Step{Do: "die", Signal: 9, Lines: a[1:]}
@@ -100,8 +99,7 @@ func (p *player) step(a []string) ct.Step {
 	case "big":
 		return ct.BigLine(10 << 20)
 	case "sleep":
-		d, err := time.ParseDuration(a[1])
-		require.NoError(p, err)
+		d := acptest.Must(time.ParseDuration(a[1]))
 		return ct.Step{Do: "sleep", For: d}
 	case "form":
 		return formOf(a[1], a[2])

@@ -73,8 +73,7 @@ func TestShutDownWithAStalledEditor(t *testing.T) {
 	}()
 	lines := newLineReader(in)
 	write := func(format string, args ...any) {
-		_, err := fmt.Fprintf(out, format+"\n", args...)
-		require.NoError(t, err)
+		acptest.Must(fmt.Fprintf(out, format+"\n", args...))
 	}
 	write(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
 	lines.until(t, `"id":1`)
@@ -162,8 +161,7 @@ func newLineReader(r io.Reader) *lineReader { return &lineReader{bufio.NewReader
 func (l *lineReader) until(t *testing.T, text string) string {
 	t.Helper()
 	for {
-		line, err := l.r.ReadString('\n')
-		require.NoError(t, err)
+		line := acptest.Must(l.r.ReadString('\n'))
 		if strings.Contains(line, text) {
 			return line
 		}
@@ -181,12 +179,10 @@ func TestSessionGoesOnUnderAnotherID(t *testing.T) {
 	e.Leave()
 	path := filepath.Join(transcript.Dir(filepath.Join(s.home, ".claude"), s.dir), other+".jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(promptLine+"\n"+askLine+"\n"), 0o600))
-	notes, err := os.ReadDir(filepath.Join(s.home, "acp-bridge", "reask"))
-	require.NoError(t, err)
+	notes := acptest.Must(os.ReadDir(filepath.Join(s.home, "acp-bridge", "reask")))
 	require.Len(t, notes, 2)
 	for _, n := range notes {
-		info, err := n.Info()
-		require.NoError(t, err)
+		info := acptest.Must(n.Info())
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 		require.NotContains(t, n.Name(), other)
 	}

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func kill(t testing.TB, pid int) {
-	p, err := os.FindProcess(pid)
-	require.NoError(t, err)
+	p := acptest.Must(os.FindProcess(pid))
 	require.NoError(t, p.Kill())
 }
 

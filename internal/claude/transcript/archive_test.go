@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 )
 
@@ -70,7 +71,6 @@ func TestArchiveOutside(t *testing.T) {
 	elsewhere := t.TempDir()
 	require.NoError(t, os.Symlink(elsewhere, strings.TrimSuffix(path, ".jsonl")))
 	require.Error(t, transcript.Archive(s.config, path, true))
-	left, err := os.ReadDir(elsewhere)
-	require.NoError(t, err)
+	left := acptest.Must(os.ReadDir(elsewhere))
 	require.Empty(t, left)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 )
 
@@ -32,8 +33,7 @@ func TestDir(t *testing.T) {
 
 func TestDirOfLink(t *testing.T) {
 	dir := t.TempDir()
-	dir, err := filepath.EvalSymlinks(dir)
-	require.NoError(t, err)
+	dir = acptest.Must(filepath.EvalSymlinks(dir))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "real"), 0o700))
 	require.NoError(t, os.Symlink(filepath.Join(dir, "real"), filepath.Join(dir, "link")))
 	require.Equal(t, transcript.Dir("/c", filepath.Join(dir, "real")), transcript.Dir("/c", filepath.Join(dir, "link")))
@@ -74,8 +74,7 @@ func TestFind(t *testing.T) {
 	for _, c := range []struct{ id, cwd, want string }{
 		{id(1), "/one", one}, {id(1), "", one}, {id(2), "/two", two}, {id(2), "/one", two}, {id(2), "/three", two},
 	} {
-		got, err := transcript.Find(s.config, c.id, c.cwd)
-		require.NoError(t, err)
+		got := acptest.Must(transcript.Find(s.config, c.id, c.cwd))
 		require.Equal(t, c.want, got)
 	}
 	_, err := transcript.Find(s.config, id(3), "/one")
@@ -96,8 +95,7 @@ func TestLongPath(t *testing.T) {
 	folder := strings.ReplaceAll(long, "/", "-")[:200]
 	path := s.putIn(folder+"-other", id(1), prompt(long, "mine"))
 	s.putIn(folder+"-other", id(2), prompt(long+"/x", "not mine"))
-	got, err := transcript.Find(s.config, id(1), long)
-	require.NoError(t, err)
+	got := acptest.Must(transcript.Find(s.config, id(1), long))
 	require.Equal(t, path, got)
 	page, _, err := transcript.List(t.Context(), transcript.Options{ConfigDir: s.config, Cwd: long})
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 )
 
@@ -145,8 +146,7 @@ func TestSharedFolder(t *testing.T) {
 
 func TestListOfLinkedDirectory(t *testing.T) {
 	s := newStore(t)
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
+	dir := acptest.Must(filepath.EvalSymlinks(t.TempDir()))
 	real, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
 	require.NoError(t, os.Mkdir(real, 0o700))
 	require.NoError(t, os.Symlink(real, link))

@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 	"golang.org/x/tools/txtar"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 )
@@ -24,13 +25,11 @@ var update = flag.Bool("update", false, "rewrite the want.txt of testdata")
 // TestCases replays each testdata/*.txtar: session.jsonl and the files beside
 // it are the transcript, want.txt is what is seen of it.
 func TestCases(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	require.NoError(t, err)
+	files := acptest.Must(filepath.Glob("testdata/*.txtar"))
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			require.NoError(t, err)
+			archive := acptest.Must(txtar.ParseFile(file))
 			path, want := unpack(t, archive)
 			got := describe(t, path)
 			if *update {
@@ -68,8 +67,7 @@ func unpack(t *testing.T, archive *txtar.Archive) (path string, want *txtar.File
 
 func withCRLF(t *testing.T, path string) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
+	data := acptest.Must(os.ReadFile(path))
 	require.NoError(t, os.WriteFile(path, bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")), 0o600))
 }
 
@@ -78,8 +76,7 @@ func id(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-000000000000", n
 
 func open(t testing.TB, path string) *transcript.Transcript {
 	t.Helper()
-	tr, err := transcript.Open(t.Context(), path)
-	require.NoError(t, err)
+	tr := acptest.Must(transcript.Open(t.Context(), path))
 	t.Cleanup(func() { tr.Close() })
 	return tr
 }
@@ -166,8 +163,7 @@ func TestOverlongLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), id(1)+".jsonl")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, os.Truncate(path, 40<<20))
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
+	f := acptest.Must(os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0))
 	fmt.Fprintln(f, "\n"+prompt("/one", "hi"))
 	require.NoError(t, f.Close())
 	require.Equal(t, "prompt \"hi\"\npassed over: 0 damaged, 1 too long, 0 other\n", describe(t, path))
@@ -192,8 +188,7 @@ func TestNothingToRead(t *testing.T) {
 func TestEntriesStop(t *testing.T) {
 	path := filepath.Join(t.TempDir(), id(1)+".jsonl")
 	writeTurns(t, path, 50, 100)
-	tr, err := transcript.Open(t.Context(), path)
-	require.NoError(t, err)
+	tr := acptest.Must(transcript.Open(t.Context(), path))
 	defer tr.Close()
 	n := 0
 	for _, err := range tr.Entries(t.Context()) {
@@ -233,8 +228,7 @@ func TestFileShrinks(t *testing.T) {
 // result of the given size, a text; and lines of other types between them.
 func writeTurns(t testing.TB, path string, n, size int) {
 	t.Helper()
-	f, err := os.Create(path)
-	require.NoError(t, err)
+	f := acptest.Must(os.Create(path))
 	w := bytes.Buffer{}
 	parent := "null"
 	line := func(uuid, format string, args ...any) {
@@ -253,12 +247,10 @@ func writeTurns(t testing.TB, path string, n, size int) {
 		line(u(5), `"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":%q}]},"toolUseResult":{"stdout":%q,"stderr":""}`, i, text, text)
 		line(u(6), `"message":{"id":"msg_%d_2","model":"m","content":[{"type":"text","text":"done"}]},"type":"assistant"`, i)
 		if w.Len() > 1<<20 {
-			_, err = w.WriteTo(f)
-			require.NoError(t, err)
+			acptest.Must(w.WriteTo(f))
 		}
 	}
-	_, err = w.WriteTo(f)
-	require.NoError(t, err)
+	acptest.Must(w.WriteTo(f))
 	require.NoError(t, f.Close())
 }
 
@@ -267,11 +259,9 @@ func field(m claude.Message, path string) gjson.Result { return gjson.GetBytes(m
 // FuzzRead replays and lists whatever a file may hold. The same bytes are the
 // file of a sub-agent too.
 func FuzzRead(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	require.NoError(f, err)
+	files := acptest.Must(filepath.Glob("testdata/*.txtar"))
 	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		require.NoError(f, err)
+		archive := acptest.Must(txtar.ParseFile(file))
 		for _, part := range archive.Files {
 			f.Add(part.Data)
 		}
@@ -291,8 +281,7 @@ func FuzzRead(f *testing.F) {
 		for _, name := range []string{path, filepath.Join(agents, "agent-a.jsonl"), filepath.Join(agents, "agent-b.jsonl")} {
 			require.NoError(t, os.WriteFile(name, data, 0o600))
 		}
-		tr, err := transcript.Open(t.Context(), path)
-		require.NoError(t, err)
+		tr := acptest.Must(transcript.Open(t.Context(), path))
 		defer tr.Close()
 		for e, err := range tr.Entries(t.Context()) {
 			require.NoError(t, err)

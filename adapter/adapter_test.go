@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -316,8 +317,7 @@ func TestManySessions(t *testing.T) {
 	t.Logf("%d bytes of heap a session", per)
 	require.Less(t, per, 64<<10)
 	for _, id := range ids {
-		_, err := fmt.Fprintf(e.out, `{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":"SQLite"}}}`+"\n", id)
-		require.NoError(t, err)
+		acptest.Must(fmt.Fprintf(e.out, `{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":"SQLite"}}}`+"\n", id))
 	}
 	for _, c := range calls {
 		require.Equal(t, convert.Answered, c.wait().Status)

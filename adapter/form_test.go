@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // formOf is a form of an MCP server with these properties, all required but
@@ -311,9 +312,8 @@ func TestAnyClientAnyForm(t *testing.T) {
 
 // A secret is asked for in a form or not at all.
 func TestSecretIsNoOption(t *testing.T) {
-	form, err := ask.AgentForm{Params: json.RawMessage(`{"sessionId":"s","toolCallId":"c","mode":"form","message":"m","requestedSchema":{"type":"object",
-	 "properties":{"key":{"type":"string","title":"Your key?","_meta":{"codex":{"isSecret":true}}}}}}`)}.Call()
-	require.NoError(t, err)
+	form := acptest.Must(ask.AgentForm{Params: json.RawMessage(`{"sessionId":"s","toolCallId":"c","mode":"form","message":"m","requestedSchema":{"type":"object",
+	 "properties":{"key":{"type":"string","title":"Your key?","_meta":{"codex":{"isSecret":true}}}}}}`)}.Call())
 	asked := false
 	client := permissions(func() { asked = true })
 	reply, outcome := adapter.New(client, nil).AskForm(t.Context(), form)

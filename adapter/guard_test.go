@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -124,8 +125,7 @@ func TestGuardOfPrompts(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := &typist{replies: []string{"1", "2"}, after: tc.after}
 				a := adapter.New(client, &adapter.Options{GuardPrompts: tc.guard, First: adapter.Conversation})
-				o, err := a.Ask(t.Context(), callOf("q", pick))
-				require.NoError(t, err)
+				o := acptest.Must(a.Ask(t.Context(), callOf("q", pick)))
 				require.Equal(t, []string{tc.want}, o.Answers[0].Selected)
 				require.Len(t, client.texts, tc.asked)
 				if tc.asked == 2 {

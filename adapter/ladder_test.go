@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // scripted is a client with forms, buttons and a conversation. Each takes its
@@ -65,16 +66,14 @@ func one(label string) []convert.Answer { return []convert.Answer{{Selected: []s
 
 func TestFormComesFirst(t *testing.T) {
 	client := &scripted{forms: []any{`{"action":"accept","content":{"question_0":"SQLite","question_1":["Logs","Auth"]}}`}}
-	o, err := adapter.New(client, &adapter.Options{Forms: true}).Ask(t.Context(), callOf("q", pick, multi))
-	require.NoError(t, err)
+	o := acptest.Must(adapter.New(client, &adapter.Options{Forms: true}).Ask(t.Context(), callOf("q", pick, multi)))
 	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth", "Logs"}}}, o.Answers)
 	require.Equal(t, []string{"form q"}, client.asked)
 }
 
 func TestFormIsNotSentUnadvertised(t *testing.T) {
 	client := &scripted{buttons: []any{"SQLite"}}
-	_, err := adapter.New(client, nil).Ask(t.Context(), callOf("q", pick))
-	require.NoError(t, err)
+	acptest.Must(adapter.New(client, nil).Ask(t.Context(), callOf("q", pick)))
 	require.Equal(t, []string{"button q"}, client.asked)
 }
 
@@ -109,8 +108,7 @@ func TestFormThatFailsIsRemembered(t *testing.T) {
 	client := &scripted{forms: []any{acp.NewMethodNotFound("elicitation/create")}, buttons: []any{"SQLite", "PostgreSQL", "SQLite"}}
 	a := adapter.New(client, &adapter.Options{Forms: true})
 	for _, want := range []string{"SQLite", "PostgreSQL"} {
-		o, err := a.Ask(t.Context(), callOf("q", pick))
-		require.NoError(t, err)
+		o := acptest.Must(a.Ask(t.Context(), callOf("q", pick)))
 		require.Equal(t, one(want), o.Answers)
 	}
 	require.Equal(t, []string{"form q", "button q", "button q"}, client.asked)
@@ -126,16 +124,14 @@ func TestFormThatFailsIsRemembered(t *testing.T) {
 func TestButtonsThatFailLeadToTheConversation(t *testing.T) {
 	client := &scripted{buttons: []any{"Oracle"}, words: []any{"2", "postgresql"}}
 	a := adapter.New(client, nil)
-	o, err := a.Ask(t.Context(), callOf("q", pick, pick))
-	require.NoError(t, err)
+	o := acptest.Must(a.Ask(t.Context(), callOf("q", pick, pick)))
 	require.Equal(t, append(one("SQLite"), one("PostgreSQL")...), o.Answers)
 	require.Equal(t, []string{"button q", "words q", "words q:2"}, client.asked)
 }
 
 func TestFirstRungByOption(t *testing.T) {
 	client := &scripted{words: []any{"2"}}
-	_, err := adapter.New(client, &adapter.Options{Forms: true, First: adapter.Conversation}).Ask(t.Context(), callOf("q", pick))
-	require.NoError(t, err)
+	acptest.Must(adapter.New(client, &adapter.Options{Forms: true, First: adapter.Conversation}).Ask(t.Context(), callOf("q", pick)))
 	require.Equal(t, []string{"words q"}, client.asked)
 }
 
@@ -171,8 +167,7 @@ func TestConversation(t *testing.T) {
 
 func TestAwareClientGetsNoRounds(t *testing.T) {
 	client := &scripted{buttons: []any{"Cache"}}
-	o, err := adapter.New(client, &adapter.Options{Aware: true}).Ask(t.Context(), callOf("q", multi))
-	require.NoError(t, err)
+	o := acptest.Must(adapter.New(client, &adapter.Options{Aware: true}).Ask(t.Context(), callOf("q", multi)))
 	require.Equal(t, one("Cache"), o.Answers)
 	require.Len(t, client.asked, 1)
 }
@@ -190,8 +185,7 @@ func TestUnseenOptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := &scripted{forms: []any{errors.New("no forms")}, buttons: []any{"SQLite"}, words: []any{"2"}}
-			o, err := adapter.New(client, &test.options).Ask(t.Context(), callOf("q", pick))
-			require.NoError(t, err)
+			o := acptest.Must(adapter.New(client, &test.options).Ask(t.Context(), callOf("q", pick)))
 			require.Equal(t, one("SQLite"), o.Answers)
 			require.Equal(t, test.asked, client.asked)
 		})
@@ -207,8 +201,7 @@ func TestBrokenUntilTheSessionEnds(t *testing.T) {
 		if want == "PostgreSQL" {
 			a.EndSession("s1")
 		}
-		o, err := a.Ask(t.Context(), callOf("q", pick))
-		require.NoError(t, err)
+		o := acptest.Must(a.Ask(t.Context(), callOf("q", pick)))
 		require.Equal(t, one(want), o.Answers)
 	}
 	require.Equal(t, []string{"button q", "words q", "words q", "button q"}, client.asked)
@@ -229,8 +222,7 @@ func TestGuardOfForms(t *testing.T) {
 		client := &scripted{forms: []any{reply}, words: []any{"1", "1"}}
 		now := time.Unix(0, 0)
 		a := adapter.New(client, &adapter.Options{Forms: true, Unseen: true, Guard: true, Now: func() time.Time { return now }})
-		_, err := a.Ask(t.Context(), callOf("q", pick, multi))
-		require.NoError(t, err)
+		acptest.Must(a.Ask(t.Context(), callOf("q", pick, multi)))
 		require.Equal(t, believed, len(client.asked) == 1, reply)
 	}
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func TestStaticAndFunc(t *testing.T) {
-	o, err := adapter.Static{Answers: one("SQLite")}.Ask(t.Context(), callOf("q", pick))
-	require.NoError(t, err)
+	o := acptest.Must(adapter.Static{Answers: one("SQLite")}.Ask(t.Context(), callOf("q", pick)))
 	require.Equal(t, one("SQLite"), o.Answers)
-	o, err = adapter.Static{Err: fmt.Errorf("closed: %w", convert.ErrCancelled)}.Ask(t.Context(), callOf("q", pick))
+	o, err := adapter.Static{Err: fmt.Errorf("closed: %w", convert.ErrCancelled)}.Ask(t.Context(), callOf("q", pick))
 	require.ErrorIs(t, err, convert.ErrCancelled)
 	require.Equal(t, convert.Cancelled, o.Status)
 
@@ -45,8 +45,7 @@ func TestSubAgent(t *testing.T) {
 	o, err := adapter.SubAgent(nil).Ask(t.Context(), convert.Call{Questions: []convert.Question{pick}})
 	require.ErrorIs(t, err, convert.ErrFailed)
 	require.Equal(t, "ask_user_question is not available to sub-agents", o.Reason)
-	o, err = adapter.SubAgent(adapter.Static{Answers: one("SQLite")}).Ask(t.Context(), callOf("q", pick))
-	require.NoError(t, err)
+	o = acptest.Must(adapter.SubAgent(adapter.Static{Answers: one("SQLite")}).Ask(t.Context(), callOf("q", pick)))
 	require.Equal(t, one("SQLite"), o.Answers)
 }
 
@@ -175,8 +174,7 @@ func TestAnswersFromCodeAreInOrder(t *testing.T) {
 	f := adapter.Func(func(context.Context, convert.Call) ([]convert.Answer, error) {
 		return []convert.Answer{{Selected: []string{"Logs", "Auth", "Auth"}}}, nil
 	})
-	o, err := f.Ask(t.Context(), callOf("q", multi))
-	require.NoError(t, err)
+	o := acptest.Must(f.Ask(t.Context(), callOf("q", multi)))
 	require.Equal(t, []convert.Answer{{Selected: []string{"Auth", "Logs"}}}, o.Answers)
 	both := adapter.Static{Answers: []convert.Answer{{Selected: []string{"SQLite"}, Text: "and more"}}}
 	o, _ = both.Ask(t.Context(), callOf("q", pick))

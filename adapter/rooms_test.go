@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 const module = "github.com/acp-bridge/acp-bridge/"
@@ -97,7 +99,7 @@ var impure = map[string]bool{
 func TestRooms(t *testing.T) {
 	files := token.NewFileSet()
 	seen := 0
-	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -107,14 +109,11 @@ func TestRooms(t *testing.T) {
 		if d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		rel, err := filepath.Rel("..", name)
-		require.NoError(t, err)
+		rel := acptest.Must(filepath.Rel("..", name))
 		pkg := path.Dir(filepath.ToSlash(rel))
-		f, err := parser.ParseFile(files, name, nil, parser.ImportsOnly)
-		require.NoError(t, err)
+		f := acptest.Must(parser.ParseFile(files, name, nil, parser.ImportsOnly))
 		for _, spec := range f.Imports {
-			imported, err := strconv.Unquote(spec.Path.Value)
-			require.NoError(t, err)
+			imported := acptest.Must(strconv.Unquote(spec.Path.Value))
 			seen++
 			if computes(pkg) {
 				require.False(t, impure[imported], "%s imports %s: this room only computes", rel, imported)
@@ -124,8 +123,7 @@ func TestRooms(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	require.NoError(t, err)
+	}))
 	require.Greater(t, seen, 500, "the walk saw too little")
 }
 

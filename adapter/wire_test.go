@@ -15,7 +15,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
-	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
@@ -126,8 +126,7 @@ func (e *editor) drain() (leave func()) {
 func (e *editor) reply(request gjson.Result, response string) {
 	e.t.Helper()
 	line := strings.ReplaceAll(response, "ID", request.Get("id").Raw)
-	_, err := io.WriteString(e.out, line+"\n")
-	require.NoError(e.t, err)
+	acptest.Must(io.WriteString(e.out, line+"\n"))
 }
 
 func (e *editor) result(request gjson.Result, result string) {

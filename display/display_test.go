@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func ExampleTool_Info() {
@@ -80,8 +81,7 @@ func TestMissingFieldsGiveNeutralTitles(t *testing.T) {
 		for name, title := range want {
 			info := display.Tool{Name: name, Input: json.RawMessage(raw)}.Info("/src/app")
 			assert.Equal(t, title, info.Title, "%s %s", name, raw)
-			b, err := json.Marshal(info)
-			require.NoError(t, err)
+			b := acptest.Must(json.Marshal(info))
 			assert.Equal(t, fmt.Sprintf(`{"title":%q,"kind":%q,"content":[],"locations":[]}`, title, info.Kind), string(b))
 		}
 	}
@@ -112,8 +112,7 @@ func TestPathsInTitles(t *testing.T) {
 		{"/src/app/a\nb", "/src/app", "a b", "/src/app/a\nb"},
 		{"/x/" + strings.Repeat("é", 200), "/src/app", "/" + strings.Repeat("é", 88) + "…", "/x/" + strings.Repeat("é", 200)},
 	} {
-		raw, err := json.Marshal(map[string]string{"path": tc.file})
-		require.NoError(t, err)
+		raw := acptest.Must(json.Marshal(map[string]string{"path": tc.file}))
 		info := display.Tool{Name: "LS", Input: raw}.Info(tc.cwd)
 		assert.Equal(t, "List "+tc.title, info.Title)
 		require.Len(t, info.Locations, 1)
@@ -140,8 +139,7 @@ func TestLongTextIsCut(t *testing.T) {
 		"backticks":    strings.Repeat("`", 50_000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			raw, err := json.Marshal(text)
-			require.NoError(t, err)
+			raw := acptest.Must(json.Marshal(text))
 			u := display.Tool{Name: "Grep"}.Ended(display.Result{Content: raw}, "")
 			require.Len(t, u.Content, 1)
 			shown := u.Content[0].Content.Content.Text.Text
@@ -213,8 +211,7 @@ func checkInfo(t require.TestingT, info display.Info) {
 	require.NotNil(t, info.Content)
 	require.NotNil(t, info.Locations)
 	checkContent(t, info.Content)
-	_, err := json.Marshal(info)
-	require.NoError(t, err)
+	acptest.Must(json.Marshal(info))
 }
 
 func checkUpdate(t require.TestingT, tool display.Tool, r display.Result, cwd string) {
@@ -229,8 +226,7 @@ func checkUpdate(t require.TestingT, tool display.Tool, r display.Result, cwd st
 		require.NotEmpty(t, l.Path)
 		require.Positive(t, *l.Line)
 	}
-	_, err := json.Marshal(u)
-	require.NoError(t, err)
+	acptest.Must(json.Marshal(u))
 }
 
 func checkContent(t require.TestingT, content []acp.ToolCallContent) {
@@ -256,9 +252,7 @@ func checkText(t require.TestingT, text string) {
 // not expect.
 func object(t *rapid.T, label string) json.RawMessage {
 	fields := rapid.MapOfN(rapid.SampledFrom(allKeys), value(2), 0, 8).Draw(t, label)
-	b, err := json.Marshal(fields)
-	require.NoError(t, err)
-	return b
+	return acptest.Must(json.Marshal(fields))
 }
 
 func content(t *rapid.T) json.RawMessage {
@@ -274,9 +268,7 @@ func content(t *rapid.T) json.RawMessage {
 		}
 		v = blocks
 	}
-	b, err := json.Marshal(v)
-	require.NoError(t, err)
-	return b
+	return acptest.Must(json.Marshal(v))
 }
 
 func value(depth int) *rapid.Generator[any] {
@@ -302,8 +294,7 @@ func trouble() *rapid.Generator[string] {
 // A result of nothing but brackets must not take the program's stack.
 func TestDeepResult(t *testing.T) {
 	deep := strings.Repeat("[", 10<<20)
-	content, err := json.Marshal(deep)
-	require.NoError(t, err)
+	content := acptest.Must(json.Marshal(deep))
 	got := display.Tool{Name: "mcp__x__y"}.Ended(display.Result{Content: content}, "/")
 	require.NotEmpty(t, got.Content)
 	display.Tool{Name: "Bash"}.Ended(display.Result{Content: json.RawMessage(deep)}, "/")

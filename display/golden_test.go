@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 var update = flag.Bool("update", false, "rewrite what the golden cases expect")
@@ -26,13 +27,11 @@ var update = flag.Bool("update", false, "rewrite what the golden cases expect")
 //	result.json   the result, if the case has one: {"content", "is_error", "structured"}
 //	update.json   what Ended says
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("../testdata/golden/render/*.txtar")
-	require.NoError(t, err)
+	files := acptest.Must(filepath.Glob("../testdata/golden/render/*.txtar"))
 	require.GreaterOrEqual(t, len(files), 30)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			require.NoError(t, err)
+			ar := acptest.Must(txtar.ParseFile(file))
 			require.NotEmpty(t, bytes.TrimSpace(ar.Comment), "a case says what it shows")
 			cwd := "/src/app"
 			var tool display.Tool
@@ -66,8 +65,7 @@ var readable = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u
 // expect compares a section with got, or with -update puts got there.
 func expect(t *testing.T, ar *txtar.Archive, name string, got any) {
 	t.Helper()
-	b, err := json.MarshalIndent(got, "", "  ")
-	require.NoError(t, err)
+	b := acptest.Must(json.MarshalIndent(got, "", "  "))
 	text := readable.Replace(string(b)) + "\n"
 	for i := range ar.Files {
 		if ar.Files[i].Name != name {

@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/pipe"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
@@ -130,8 +131,7 @@ func serve(ctx context.Context, t *testing.T, s *pipe.Server) *peer {
 
 func (p *peer) ask(id, question string) {
 	p.t.Helper()
-	_, err := io.WriteString(p.in, `{"type":"ask_user_request","requestId":"`+id+`","questions":[{"question":"`+question+`"}]}`+"\n")
-	require.NoError(p.t, err)
+	acptest.Must(io.WriteString(p.in, `{"type":"ask_user_request","requestId":"`+id+`","questions":[{"question":"`+question+`"}]}`+"\n"))
 }
 
 type response struct {
@@ -153,8 +153,7 @@ func TestElse(t *testing.T) {
 	var lines []string
 	s := &pipe.Server{Resolver: adapter.Static{Answers: []convert.Answer{{Text: "x"}}}, Else: func(line []byte) { lines = append(lines, string(line)) }}
 	p := serve(t.Context(), t, s)
-	_, err := io.WriteString(p.in, "hello\n\n{\"type\":\"progress\"}\n")
-	require.NoError(t, err)
+	acptest.Must(io.WriteString(p.in, "hello\n\n{\"type\":\"progress\"}\n"))
 	p.ask("a", "first")
 	require.True(t, p.next().Answered)
 	require.NoError(t, p.in.Close())

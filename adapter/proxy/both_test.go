@@ -18,6 +18,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
@@ -470,8 +471,7 @@ func (a *frontAgent) Prompt(id string, content any) error {
 func TestSettledBeforeTheNextQuestion(t *testing.T) {
 	p := newProxy(t.Context(), io.Discard, io.Discard, Options{})
 	p.asker = adapter.New(&asking{p: p}, nil)
-	q, err := p.enter("1", "s1", false, nil)
-	require.NoError(t, err)
+	q := acptest.Must(p.enter("1", "s1", false, nil))
 	require.NotNil(t, q.park(q.Ctx, "c1", "Which?"))
 	require.True(t, q.in.state.Parked())
 	q.Settled(convert.Outcome{Status: convert.Answered})
@@ -502,8 +502,7 @@ func TestUsedOnceItIsWritten(t *testing.T) {
 			defer d.WatchReceipts(func(name string, err error) { told <- receipt{name, err} })()
 			p := newProxy(t.Context(), io.Discard, c.agent, Options{Desk: d})
 			p.asker = adapter.New(&asking{p: p}, nil)
-			q, err := p.enter("1", "s1", false, nil)
-			require.NoError(t, err)
+			q := acptest.Must(p.enter("1", "s1", false, nil))
 			q.name = "a"
 			if c.why != nil {
 				q.Cancel(c.why)

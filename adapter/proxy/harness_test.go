@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
@@ -59,8 +59,7 @@ func newEnd(t *testing.T) (*end, Stream) {
 // send writes lines, each with a line end.
 func (e *end) send(lines ...string) {
 	e.t.Helper()
-	_, err := io.WriteString(e.w, strings.Join(lines, "\n")+"\n")
-	require.NoError(e.t, err)
+	acptest.Must(io.WriteString(e.w, strings.Join(lines, "\n")+"\n"))
 }
 
 // next is the next line.

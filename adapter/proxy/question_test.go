@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
@@ -64,15 +65,13 @@ func TestManyQuestionsAreOpen(t *testing.T) {
 	p.asker = adapter.New(&asking{p: p}, nil)
 	var open []*asking
 	for n := range maxOpen {
-		q, err := p.enter(strconv.Itoa(n), "s1", false, nil)
-		require.NoError(t, err)
+		q := acptest.Must(p.enter(strconv.Itoa(n), "s1", false, nil))
 		open = append(open, q)
 	}
 	_, err := p.enter("one more", "s1", false, nil)
 	require.ErrorContains(t, err, "1000 questions are open")
 	open[0].leave(nil)
-	q, err := p.enter("one more", "s1", false, nil)
-	require.NoError(t, err)
+	q := acptest.Must(p.enter("one more", "s1", false, nil))
 	for _, q := range append(open[1:], q) {
 		q.leave(nil)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // What is nobody's business here passes as it is written, both ways.
@@ -44,8 +46,7 @@ func TestTransparent(t *testing.T) {
 // The last line of a peer counts also without its end, if it is whole.
 func TestLastLine(t *testing.T) {
 	p := start(t, Options{})
-	_, err := io.WriteString(p.agent.w, `{"jsonrpc":"2.0","method":"a"}`+"\n"+`{"jsonrpc":"2.0","method":"b"}`)
-	require.NoError(t, err)
+	acptest.Must(io.WriteString(p.agent.w, `{"jsonrpc":"2.0","method":"a"}`+"\n"+`{"jsonrpc":"2.0","method":"b"}`))
 	require.NoError(t, p.agent.w.Close())
 	require.Equal(t, "a", p.editor.next().Get("method").Str)
 	require.Equal(t, "b", p.editor.next().Get("method").Str)

@@ -138,11 +138,10 @@ func (s *played) play(line string) {
 		if a = a[1:]; len(a) > 1 && a[0] == "as" {
 			s.asked[a[1]], a = e.Name, a[2:]
 		}
-		text, err := json.Marshal(map[string]any{"permission": e.Kind == desk.Permission,
+		text := acptest.Must(json.Marshal(map[string]any{"permission": e.Kind == desk.Permission,
 			"text": e.Call.Questions[0].Text, "options": e.Call.Questions[0].Options, "input": e.Call.Input,
 			"again": e.Again, "about": e.About, "told": e.About.Told(),
-			"by": e.By, "status": e.Outcome.Status.String(), "answers": e.Outcome.Answers})
-		require.NoError(s, err)
+			"by": e.By, "status": e.Outcome.Status.String(), "answers": e.Outcome.Answers}))
 		s.checks(gjson.ParseBytes(text), a)
 	case "phone": // of what is asked, a label, nothing, or answers; and why it is not taken
 		answers := pick(a[2])

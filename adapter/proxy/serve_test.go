@@ -49,9 +49,8 @@ func ends(t *testing.T, ended chan error) error {
 // An agent that dies while a child of it holds its output has ended all the same.
 func TestAgentLeavesAChild(t *testing.T) {
 	in, out, ended := serve(t, `sleep 1000 & read -r line; echo oops >&2; kill -9 $$`)
-	_, err := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`+"\n")
-	require.NoError(t, err)
-	err = ends(t, ended)
+	acptest.Must(io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`+"\n"))
+	err := ends(t, ended)
 	require.ErrorIs(t, err, errAgentGone)
 	require.ErrorContains(t, err, "killed")
 	require.ErrorContains(t, err, "oops", "its last words")
@@ -77,9 +76,8 @@ func TestAgentCannotBeStarted(t *testing.T) {
 func TestAgentFrozen(t *testing.T) {
 	t.Parallel()
 	in, out, ended := serve(t, `read -r line; kill -STOP $$`)
-	_, err := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}`+"\n"+
-		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}`+"\n")
-	require.NoError(t, err)
+	acptest.Must(io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}`+"\n"+
+		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}`+"\n"))
 	require.Eventually(t, func() bool { return out.Count(`{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}`) > 0 }, patience, time.Millisecond)
 	require.NoError(t, in.Close())
 	require.NoError(t, ends(t, ended))
@@ -118,8 +116,7 @@ func TestAgentEndsBeforeTheEditorReads(t *testing.T) {
 		return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 	}, patience, time.Millisecond, "it has said all, and is gone")
 	time.Sleep(2 * proc.Grace) // what must not happen needs time to happen
-	text, err := io.ReadAll(out)
-	require.NoError(t, err)
+	text := acptest.Must(io.ReadAll(out))
 	require.Equal(t, 60, strings.Count(string(text), "\n"))
 	require.ErrorIs(t, ends(t, ended), errAgentGone)
 }

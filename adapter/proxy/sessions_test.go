@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // The files in testdata/sessions are sessions of real agents with an editor that
@@ -24,13 +25,11 @@ import (
 // What was said in a real session passes as it was said, both ways, in its order.
 // Questions are not passed: other tests are about them.
 func TestRecordedSessions(t *testing.T) {
-	files, err := filepath.Glob("testdata/sessions/*.ndjson")
-	require.NoError(t, err)
+	files := acptest.Must(filepath.Glob("testdata/sessions/*.ndjson"))
 	require.GreaterOrEqual(t, len(files), 9)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
+			text := acptest.Must(os.ReadFile(file))
 			p := start(t, Options{Tool: ToolNever})
 			questions := map[string]bool{}
 			passed := 0

@@ -17,6 +17,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // aside is the HTTP API of an agent like OpenCode.
@@ -235,8 +236,7 @@ func TestProfiles(t *testing.T) {
 			require.Equal(t, p.Name, profileOf("/usr/bin/"+program).Name)
 		}
 		for _, name := range p.Says {
-			info, err := json.Marshal(map[string]any{"agentInfo": map[string]any{"name": name}})
-			require.NoError(t, err)
+			info := acptest.Must(json.Marshal(map[string]any{"agentInfo": map[string]any{"name": name}}))
 			require.Equal(t, p.Name, Profile{}.named(info).Name)
 		}
 	}

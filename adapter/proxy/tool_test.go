@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 const toolQuestions = `{"questions":[{"question":"Which database?","header":"Database","options":[{"label":"PostgreSQL","description":"a"},{"label":"SQLite","description":"b"}]}]}`
@@ -121,8 +122,7 @@ func TestToolAndSessionCancel(t *testing.T) {
 
 func TestToolNeedsItsName(t *testing.T) {
 	a := withTool(t)
-	resp, err := http.Post(a.url[:strings.LastIndex(a.url, "/")]+"/guess", "application/json", strings.NewReader("{}"))
-	require.NoError(t, err)
+	resp := acptest.Must(http.Post(a.url[:strings.LastIndex(a.url, "/")]+"/guess", "application/json", strings.NewReader("{}")))
 	defer resp.Body.Close()
 	require.Equal(t, http.StatusNotFound, resp.StatusCode)
 	http.DefaultClient.CloseIdleConnections()
@@ -164,11 +164,10 @@ func TestToolServerNames(t *testing.T) {
 func TestToolPortIsClosed(t *testing.T) {
 	a := withTool(t)
 	address := strings.TrimPrefix(strings.TrimSuffix(a.url, a.url[strings.LastIndexByte(a.url, '/'):]), "http://")
-	c, err := net.Dial("tcp", address)
-	require.NoError(t, err)
+	c := acptest.Must(net.Dial("tcp", address))
 	require.NoError(t, c.Close())
 	a.cancel(nil)
 	<-a.ended
-	_, err = net.Dial("tcp", address)
+	_, err := net.Dial("tcp", address)
 	require.Error(t, err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // An agent that does not take MCP servers over HTTP gets one over stdio, which
@@ -35,8 +36,7 @@ func TestToolOverStdio(t *testing.T) {
 		ended <- err
 	}()
 	client := sdk.NewClient(&sdk.Implementation{Name: "x", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: outR, Writer: inW}, nil)
-	require.NoError(t, err)
+	session := acptest.Must(client.Connect(t.Context(), &sdk.IOTransport{Reader: outR, Writer: inW}, nil))
 	got := make(chan string, 1)
 	go func() {
 		r, err := session.CallTool(context.Background(), &sdk.CallToolParams{Name: mcp.ToolName, Arguments: gjson.Parse(toolQuestions).Value()})

@@ -11,20 +11,19 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 // TestGolden draws the screens of the picker's own test once more, by a process on a
 // real terminal.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("../../internal/terminal/picker/testdata/*.txtar")
-	require.NoError(t, err)
+	files := acptest.Must(filepath.Glob("../../internal/terminal/picker/testdata/*.txtar"))
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			ar, err := txtar.ParseFile(file)
-			require.NoError(t, err)
+			ar := acptest.Must(txtar.ParseFile(file))
 			g := ttytest.Parse(t, ar)
 			for _, size := range g.Sizes {
 				t.Run(size, func(t *testing.T) { onTerminal(t, ar, g, size) })
@@ -52,8 +51,7 @@ func onTerminal(t *testing.T, ar *txtar.Archive, g ttytest.PickerCase, size stri
 	}
 	r := c.end()
 	require.Empty(t, r.Err)
-	got, err := json.MarshalIndent(r.Outcome, "", "  ")
-	require.NoError(t, err)
+	got := acptest.Must(json.MarshalIndent(r.Outcome, "", "  "))
 	require.Equal(t, outcome, string(got)+"\n")
 	c.wait("the record:\n"+left, func(s string) bool {
 		s = strings.TrimRight(strings.ReplaceAll(s, "█", ""), "\n")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
@@ -135,14 +136,11 @@ func TestPlainLeavesTheRest(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer r.Close()
-	_, err = io.WriteString(w, "1\nrest\n")
-	require.NoError(t, err)
+	acptest.Must(io.WriteString(w, "1\nrest\n"))
 	require.NoError(t, w.Close())
-	outcome, err := terminal.Resolver{In: r, Out: io.Discard}.Ask(t.Context(), one(database).Call)
-	require.NoError(t, err)
+	outcome := acptest.Must(terminal.Resolver{In: r, Out: io.Discard}.Ask(t.Context(), one(database).Call))
 	require.Equal(t, convert.Answered, outcome.Status)
-	rest, err := io.ReadAll(r)
-	require.NoError(t, err)
+	rest := acptest.Must(io.ReadAll(r))
 	require.Equal(t, "rest\n", string(rest))
 }
 
@@ -150,10 +148,8 @@ func TestPlainLeavesTheRest(t *testing.T) {
 func TestPlainFile(t *testing.T) {
 	name := t.TempDir() + "/answers"
 	require.NoError(t, os.WriteFile(name, []byte("sqlite\n"), 0o600))
-	f, err := os.Open(name)
-	require.NoError(t, err)
+	f := acptest.Must(os.Open(name))
 	defer f.Close()
-	outcome, err := terminal.Resolver{In: f, Out: io.Discard}.Ask(t.Context(), one(database).Call)
-	require.NoError(t, err)
+	outcome := acptest.Must(terminal.Resolver{In: f, Out: io.Discard}.Ask(t.Context(), one(database).Call))
 	require.Equal(t, []string{"SQLite"}, outcome.Answers[0].Selected)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
@@ -23,8 +24,7 @@ type console struct {
 
 func start(t *testing.T, j job, w, h int, env ...string) *console {
 	t.Helper()
-	text, err := json.Marshal(j)
-	require.NoError(t, err)
+	text := acptest.Must(json.Marshal(j))
 	pr, pw, err := os.Pipe()
 	require.NoError(t, err)
 	cmd := exec.Command(os.Args[0])

@@ -18,6 +18,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
@@ -259,8 +260,7 @@ func insists(t *testing.T, w io.Writer, keys string, done <-chan convert.Outcome
 		case o := <-done:
 			return o
 		case <-time.After(seen.Hands + 100*time.Millisecond):
-			_, err := io.WriteString(w, keys)
-			require.NoError(t, err)
+			acptest.Must(io.WriteString(w, keys))
 		}
 	}
 	require.Fail(t, "no outcome")
@@ -281,8 +281,7 @@ func TestRule3TypedBefore(t *testing.T) {
 			done := answering(t.Context(), ask, one(database).Call)
 			until(t, ptmx, "SQLite")
 			began := time.Now()
-			_, err = io.WriteString(ptmx, "1\r")
-			require.NoError(t, err)
+			acptest.Must(io.WriteString(ptmx, "1\r"))
 			go func() { _, _ = io.Copy(io.Discard, ptmx) }()
 			o := insists(t, ptmx, answer, done)
 			if kept = o.Answers[0].Selected[0] == "SQLite"; !kept {
@@ -340,12 +339,10 @@ func TestRule3Pasted(t *testing.T) {
 			done := answering(t.Context(), ask, call)
 			until(t, ptmx, "SQLite")
 			time.Sleep(3 * seen.Hands)
-			_, err := io.WriteString(ptmx, tc.paste)
-			require.NoError(t, err)
+			acptest.Must(io.WriteString(ptmx, tc.paste))
 			until(t, ptmx, "Pasted text was ignored", "Several lines came at once", "longer than the terminal takes")
 			time.Sleep(3 * seen.Hands)
-			_, err = io.WriteString(ptmx, tc.answer)
-			require.NoError(t, err)
+			acptest.Must(io.WriteString(ptmx, tc.answer))
 			until(t, ptmx, "Second?")
 			go func() { _, _ = io.Copy(io.Discard, ptmx) }()
 			outcome := insists(t, ptmx, strings.ReplaceAll(tc.answer, "2", map[bool]string{false: "\r", true: "1"}[tc.plain]), done)
@@ -367,8 +364,7 @@ func TestOneAtATime(t *testing.T) {
 		require.Equal(t, []string{"PostgreSQL"}, insists(t, ptmx, "\r", first).Answers[0].Selected)
 		began := time.Now()
 		until(t, ptmx, "Second?")
-		_, err := io.WriteString(ptmx, "\r")
-		require.NoError(t, err)
+		acptest.Must(io.WriteString(ptmx, "\r"))
 		kept = until(t, ptmx, "Typed before this question could be read", "✓ Second?") == 0
 		require.NoError(t, ptmx.Close())
 		outcome := <-second
@@ -397,8 +393,7 @@ func TestWithdrawn(t *testing.T) {
 		if plain {
 			time.Sleep(3 * seen.Hands)
 		}
-		_, err := io.WriteString(ptmx, "1\n")
-		require.NoError(t, err)
+		acptest.Must(io.WriteString(ptmx, "1\n"))
 		if plain {
 			until(t, ptmx, "Delete it?")
 		}

@@ -18,8 +18,7 @@ import (
 func TestUpdatedInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		made := acptest.Call(t)
-		c, err := convert.Parse(updatedInput(made, nil), convert.Limits{})
-		require.NoError(t, err)
+		c := acptest.Must(convert.Parse(updatedInput(made, nil), convert.Limits{}))
 		require.Equal(t, made.Questions, c.Questions)
 		answers := make([]convert.Answer, len(c.Questions))
 		for i, q := range c.Questions {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // No document belongs to two dialects, so that the order in which they are
@@ -74,8 +75,7 @@ func TestPermissionIsNoQuestion(t *testing.T) {
 func TestNamesTwice(t *testing.T) {
 	const request = `{"jsonrpc":"2.0","id":1,"method":"cursor/ask_question","params":{"questions":[{"id":"q","prompt":"Q?","options":[` +
 		`{"id":"1","label":"A"},{"id":"2","label":"A"},{"id":"2","label":"A"},{"id":"3","label":"\u3164"},{"id":"4","label":""}]}]}}`
-	req, err := dialect.Decode([]byte(request), "")
-	require.NoError(t, err)
+	req := acptest.Must(dialect.Decode([]byte(request), ""))
 	var labels []string
 	for _, o := range req.Call.Questions[0].Options {
 		labels = append(labels, o.Label)
@@ -85,8 +85,7 @@ func TestNamesTwice(t *testing.T) {
 
 // A tool call of Opal's without an answer says who could not be asked, once.
 func TestOpalErrors(t *testing.T) {
-	req, err := dialect.Decode([]byte(`{"name":"ask_user","input":{"question":"Name?"}}`), "")
-	require.NoError(t, err)
+	req := acptest.Must(dialect.Decode([]byte(`{"name":"ask_user","input":{"question":"Name?"}}`), ""))
 	for reason, want := range map[string]string{
 		"no screen":                               "User input request failed: no screen",
 		convert.ParentFailed + "no screen":        "Question failed: no screen",
@@ -104,8 +103,7 @@ func TestOpalErrors(t *testing.T) {
 func TestDeepQuestions(t *testing.T) {
 	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
 	for _, question := range []string{`{"question":"a?","suggestions":` + deep + `}`, `{"question":"a?","options":` + deep + `,"multi_select":true}`} {
-		text, err := json.Marshal("[" + question + "]")
-		require.NoError(t, err)
+		text := acptest.Must(json.Marshal("[" + question + "]"))
 		for _, document := range []string{
 			`{"name":"ask_user","input":{"questions":` + string(text) + `}}`,
 			`{"method":"_x.ai/ask_user_question","id":1,"params":{"questions":` + string(text) + `}}`,
@@ -123,10 +121,8 @@ func TestDeepQuestions(t *testing.T) {
 // A member without a name is none that a dialect has another name for.
 func TestMemberWithoutAName(t *testing.T) {
 	const call = `{"name":"AskUserQuestion","input":{"questions":[{"question":"Which?","header":"H","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}],"multi_select":true%s}]}}`
-	plain, err := dialect.Decode(fmt.Appendf(nil, call, ""), "kimi")
-	require.NoError(t, err)
+	plain := acptest.Must(dialect.Decode(fmt.Appendf(nil, call, ""), "kimi"))
 	require.True(t, plain.Call.Questions[0].MultiSelect)
-	odd, err := dialect.Decode(fmt.Appendf(nil, call, `,"":"x"`), "kimi")
-	require.NoError(t, err)
+	odd := acptest.Must(dialect.Decode(fmt.Appendf(nil, call, `,"":"x"`), "kimi"))
 	require.Equal(t, plain.Call.Questions, odd.Call.Questions)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // textResults are dialects whose results, or some of them, are text.
@@ -22,11 +23,9 @@ var textResults = []string{"codex", "copilot", "gemini", "go", "opal", "qwen"}
 // goldenCalls are the calls of the corpus whose cases match a pattern.
 func goldenCalls(t testing.TB, patterns ...string) (calls [][]byte) {
 	for _, pattern := range patterns {
-		files, err := filepath.Glob("../../testdata/golden/" + pattern + ".txtar")
-		require.NoError(t, err)
+		files := acptest.Must(filepath.Glob("../../testdata/golden/" + pattern + ".txtar"))
 		for _, name := range files {
-			data, err := os.ReadFile(name)
-			require.NoError(t, err)
+			data := acptest.Must(os.ReadFile(name))
 			for _, section := range txtar.Parse(data).Files {
 				if section.Name == "call.json" {
 					calls = append(calls, section.Data)
@@ -56,8 +55,7 @@ func firstAnswers(c convert.Call) []convert.Answer {
 func TestAnotherAnswerIsAnotherResult(t *testing.T) {
 	for _, id := range dialect.IDs() {
 		for _, call := range goldenCalls(t, "dialect/"+id+"/*") {
-			req, err := dialect.Decode(call, id)
-			require.NoError(t, err)
+			req := acptest.Must(dialect.Decode(call, id))
 			results := map[string]convert.Outcome{}
 			add := func(o convert.Outcome) string {
 				body := string(dialect.Encode(req, dialect.Reply{Outcome: o}).Body)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // noTool are dialects that are requests of a protocol.
@@ -38,8 +39,7 @@ func TestSpec(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				n := 0
 				input := drawn(t, gjson.ParseBytes(spec.Schema), &n)
-				call, err := json.Marshal(map[string]any{"id": "call_1", "name": spec.Name, "input": input})
-				require.NoError(t, err)
+				call := acptest.Must(json.Marshal(map[string]any{"id": "call_1", "name": spec.Name, "input": input}))
 				if _, err = dialect.Decode(call, id); unsaid[id] == nil || !errors.Is(err, unsaid[id]) {
 					require.NoError(t, err, "%s", call)
 				}
@@ -53,8 +53,7 @@ func TestSpec(t *testing.T) {
 // The limits are Claude's where the agent took the tool from there.
 func TestSpecLimits(t *testing.T) {
 	for _, id := range []string{"claude", "go", "phoenix", "qwen", "kimi", "gemini"} {
-		spec, err := dialect.Spec(id)
-		require.NoError(t, err)
+		spec := acptest.Must(dialect.Spec(id))
 		list := gjson.GetBytes(spec.Schema, "properties.questions")
 		options := list.Get("items.properties.options")
 		require.Equal(t, []int64{1, convert.MaxQuestions, convert.MinOptions, convert.MaxOptions},

@@ -60,8 +60,7 @@ func (p person) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error
 
 func list(t *testing.T, s *pending.Store) []*pending.File {
 	t.Helper()
-	all := acptest.Must(s.List())
-	return all
+	return acptest.Must(s.List())
 }
 
 // waited is what an asking got, when it has.

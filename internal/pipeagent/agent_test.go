@@ -106,8 +106,7 @@ func (c *client) says(session string, wants ...string) int {
 }
 
 func command(t *testing.T, dialect string) []string {
-	self, err := os.Executable()
-	require.NoError(t, err)
+	self := acptest.Must(os.Executable())
 	t.Setenv("PIPE_AGENT", dialect)
 	return []string{self}
 }
@@ -174,19 +173,14 @@ func TestCommandEnds(t *testing.T) {
 // Agents elsewhere are asked for in the session that was opened last; what they
 // ask before there is one waits.
 func TestSocket(t *testing.T) {
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	require.NoError(t, err)
+	l := acptest.Must(net.Listen("unix", filepath.Join(t.TempDir(), "s")))
 	c := serve(t, pipeagent.Options{Listener: l, First: adapter.Permission})
 	ask := func(request string) (response func() string) {
-		conn, err := net.Dial("unix", l.Addr().String())
-		require.NoError(t, err)
+		conn := acptest.Must(net.Dial("unix", l.Addr().String()))
 		t.Cleanup(func() { conn.Close() })
-		_, err = io.WriteString(conn, request+"\n")
-		require.NoError(t, err)
+		acptest.Must(io.WriteString(conn, request+"\n"))
 		return func() string {
-			line, err := bufio.NewReader(conn).ReadString('\n')
-			require.NoError(t, err)
-			return line
+			return acptest.Must(bufio.NewReader(conn).ReadString('\n'))
 		}
 	}
 	early := ask(`{"type":"ask_user_request","requestId":"1","questions":[{"question":"Early?","options":["PostgreSQL","SQLite"]}]}`)
@@ -232,17 +226,14 @@ func TestPipedIn(t *testing.T) {
 // at least in no turn that this could end: it is asked, and nobody is told that the user
 // cancelled what they never saw.
 func TestDismissedBesideAnother(t *testing.T) {
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	require.NoError(t, err)
+	l := acptest.Must(net.Listen("unix", filepath.Join(t.TempDir(), "s")))
 	c := serve(t, pipeagent.Options{Listener: l, First: adapter.Permission})
 	c.Open(t.TempDir())
-	agent, err := net.Dial("unix", l.Addr().String())
-	require.NoError(t, err)
+	agent := acptest.Must(net.Dial("unix", l.Addr().String()))
 	defer agent.Close()
 	got := bufio.NewScanner(agent)
 	for _, id := range []string{"r1", "r2"} {
-		_, err = fmt.Fprintf(agent, `{"type":"ask_user_request","requestId":%q,"questions":[{"question":"%s?","options":["Yes","No"]}]}`+"\n", id, id)
-		require.NoError(t, err)
+		acptest.Must(fmt.Fprintf(agent, `{"type":"ask_user_request","requestId":%q,"questions":[{"question":"%s?","options":["Yes","No"]}]}`+"\n", id, id))
 	}
 	first := c.Next()
 	require.Equal(t, "r1?", first.Get("toolCall.rawInput.question").Str)

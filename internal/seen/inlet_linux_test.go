@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -30,11 +31,9 @@ func TestInletSince(t *testing.T) {
 			require.True(t, in.Since().IsZero(), "nobody has looked")
 			buf := make([]byte, 1)
 			reads := func() {
-				_, err := in.Read(buf)
-				require.NoError(t, err)
+				acptest.Must(in.Read(buf))
 			}
-			_, err = io.WriteString(w, "ab")
-			require.NoError(t, err)
+			acptest.Must(io.WriteString(w, "ab"))
 			in.Watch(0)
 			require.True(t, in.Since().IsZero(), "there is something to read")
 			reads()
@@ -51,8 +50,7 @@ func TestInletSince(t *testing.T) {
 			}()
 			require.Eventually(t, func() bool { return !in.Since().Before(began) }, time.Minute, time.Millisecond, "now all is, and somebody still looks")
 			in.Watch(time.Hour)
-			_, err = io.WriteString(w, "c")
-			require.NoError(t, err)
+			acptest.Must(io.WriteString(w, "c"))
 			written := time.Now()
 			<-read
 			at := in.Since()
@@ -86,10 +84,8 @@ func TestALineIsAsOldAsItsBeginning(t *testing.T) {
 		in.Judged()
 		in.Watch(0)
 		quiet = append(quiet, [2]time.Time{before, time.Now()})
-		_, err := io.WriteString(w, c.chunk)
-		require.NoError(t, err)
-		_, err = in.Read(make([]byte, 100))
-		require.NoError(t, err)
+		acptest.Must(io.WriteString(w, c.chunk))
+		acptest.Must(in.Read(make([]byte, 100)))
 		began := quiet[len(quiet)-1-c.back]
 		require.WithinRange(t, in.Since(), began[0], began[1], c.chunk)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -56,17 +57,14 @@ func TestRule3StoodStill(t *testing.T) {
 func stoodStill(t *testing.T, name, rung string, mute bool) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), "SEEN_TEST_SURFACE="+name, "SEEN_TEST_RUNG="+rung)
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
+	in := acptest.Must(cmd.StdinPipe())
+	out := acptest.Must(cmd.StdoutPipe())
 	var told strings.Builder
 	cmd.Stderr = &told
 	require.NoError(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill() }()
 	send := func(line string) {
-		_, err := io.WriteString(in, line+"\n")
-		require.NoError(t, err)
+		acptest.Must(io.WriteString(in, line+"\n"))
 	}
 	prompts := 0
 	prompt := func(text string) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // Arguments of MCP servers that hold a secret, and the secret.
@@ -57,8 +58,7 @@ func TestArgumentSecrets(t *testing.T) {
 	plain := `{"args":["-y","mcp-remote","http://localhost:1234/path","--author","somebody-else","--path","/home/somebody","--env-file","settings","C:\\programs\\it"]}`
 	s.Learn([]byte(plain))
 	require.Empty(t, s.all())
-	out, err := s.HideLine([]byte(plain))
-	require.NoError(t, err)
+	out := acptest.Must(s.HideLine([]byte(plain)))
 	require.Equal(t, plain, string(out))
 }
 
@@ -162,8 +162,7 @@ func TestSecretFormFields(t *testing.T) {
 		reply := `{"id":1,"result":{"action":"accept","content":{"x":"` + secret + `","y":"plain-answer"}}}`
 		s.Learn([]byte(reply))
 		for _, line := range []string{reply, `{"type":"control_response","response":{"response":{"action":"accept","content":{"x":"` + secret + `","y":"plain-answer"}}}}`} {
-			out, err := s.HideLine([]byte(line))
-			require.NoError(t, err)
+			out := acptest.Must(s.HideLine([]byte(line)))
 			require.Equal(t, strings.Replace(line, secret, Mark, 1), string(out))
 		}
 		if len(secret) >= leastSecret {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
@@ -39,10 +40,9 @@ func openBoth(t *testing.T) (d *tty.Device, master, slave *os.File) {
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}))
 	master = ttytest.Pollable(t, master)
-	d, err = tty.Open(tty.Options{In: slave, Out: slave, Environ: func(k string) string {
+	d = acptest.Must(tty.Open(tty.Options{In: slave, Out: slave, Environ: func(k string) string {
 		return map[string]string{"TERM": "xterm"}[k]
-	}})
-	require.NoError(t, err)
+	}}))
 	require.True(t, d.Drawable)
 	t.Cleanup(func() {
 		d.Close()
@@ -67,38 +67,33 @@ func until(t *testing.T, r io.Reader, text string) string {
 
 func TestTerm(t *testing.T) {
 	d, master := open(t)
-	term, err := d.Start(t.Context())
-	require.NoError(t, err)
+	term := acptest.Must(d.Start(t.Context()))
 	term.Draw([]string{"frame"}, -1, 0)
 	until(t, master, "frame")
 	term.Print("above", "all")
 	term.Draw([]string{"frame"}, -1, 0)
 	require.Contains(t, until(t, master, "frame"), "above\r\nall\r\n")
-	_, err = io.WriteString(master, "x\x1b[A")
-	require.NoError(t, err)
+	acptest.Must(io.WriteString(master, "x\x1b[A"))
 	require.Equal(t, "x", (<-term.Events()).(tty.Key).Text)
 	require.Equal(t, "up", (<-term.Events()).(tty.Key).Name)
-	_, err = io.WriteString(master, "\x1b") // nothing follows
+	_, err := io.WriteString(master, "\x1b") // nothing follows
 	require.NoError(t, err)
 	require.Equal(t, "esc", (<-term.Events()).(tty.Key).Name)
-	_, err = io.WriteString(master, "left unread")
-	require.NoError(t, err)
+	acptest.Must(io.WriteString(master, "left unread"))
 	term.Close()
 	require.Contains(t, until(t, master, "\x1b[?25h"), "\x1b[?2004l")
 }
 
 func TestTermEnds(t *testing.T) {
 	d, master := open(t)
-	term, err := d.Start(t.Context())
-	require.NoError(t, err)
+	term := acptest.Must(d.Start(t.Context()))
 	require.NoError(t, master.Close())
 	require.Equal(t, tty.End{Gone: true, Reason: "the terminal hung up"}, <-term.Events())
 	term.Close()
 
 	d, _ = open(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	term, err = d.Start(ctx)
-	require.NoError(t, err)
+	term = acptest.Must(d.Start(ctx))
 	cancel(errors.New("the turn is over"))
 	require.Equal(t, tty.End{Reason: "the turn is over"}, <-term.Events())
 	term.Close()
@@ -109,8 +104,7 @@ func TestTermPanic(t *testing.T) {
 	d, master := open(t)
 	func() {
 		defer func() { require.Equal(t, "a fault", recover()) }()
-		term, err := d.Start(t.Context())
-		require.NoError(t, err)
+		term := acptest.Must(d.Start(t.Context()))
 		defer term.Close()
 		panic("a fault")
 	}()
@@ -118,8 +112,7 @@ func TestTermPanic(t *testing.T) {
 }
 
 func TestNoTerminal(t *testing.T) {
-	d, err := tty.Open(tty.Options{In: strings.NewReader(""), Out: io.Discard})
-	require.NoError(t, err)
+	d := acptest.Must(tty.Open(tty.Options{In: strings.NewReader(""), Out: io.Discard}))
 	defer d.Close()
 	require.False(t, d.Drawable)
 }
@@ -135,11 +128,9 @@ func (f failing) Close() error                { return nil }
 
 func TestLinesHangUp(t *testing.T) {
 	_, _, slave := openBoth(t)
-	d, err := tty.Open(tty.Options{In: failing{slave}, Out: slave, Plain: true})
-	require.NoError(t, err)
+	d := acptest.Must(tty.Open(tty.Options{In: failing{slave}, Out: slave, Plain: true}))
 	defer d.Close()
-	lines, err := d.Lines(t.Context())
-	require.NoError(t, err)
+	lines := acptest.Must(d.Lines(t.Context()))
 	defer lines.Close()
 	_, _, end, err := lines.Next()
 	require.NoError(t, err)
@@ -150,11 +141,9 @@ func TestLinesHangUp(t *testing.T) {
 // Ctrl+D on a terminal that is there is the user's.
 func TestLinesTypedEnd(t *testing.T) {
 	d, master, _ := openBoth(t)
-	lines, err := d.Lines(t.Context())
-	require.NoError(t, err)
+	lines := acptest.Must(d.Lines(t.Context()))
 	defer lines.Close()
-	_, err = master.WriteString("\x04")
-	require.NoError(t, err)
+	acptest.Must(master.WriteString("\x04"))
 	_, _, end, err := lines.Next()
 	require.NoError(t, err)
 	require.True(t, end.Typed)
@@ -163,13 +152,10 @@ func TestLinesTypedEnd(t *testing.T) {
 // A terminal is left as it was found: whoever has it next sees what they type.
 func TestTheTerminalIsLeftAsItWas(t *testing.T) {
 	d, master, slave := openBoth(t)
-	before, err := term.GetState(slave.Fd())
-	require.NoError(t, err)
+	before := acptest.Must(term.GetState(slave.Fd()))
 	for range 2 {
-		on, err := d.Start(t.Context())
-		require.NoError(t, err)
-		drawn, err := term.GetState(slave.Fd())
-		require.NoError(t, err)
+		on := acptest.Must(d.Start(t.Context()))
+		drawn := acptest.Must(term.GetState(slave.Fd()))
 		require.NotEqual(t, before, drawn)
 		on.Draw([]string{"frame"}, -1, 0)
 		until(t, master, "frame")
@@ -177,8 +163,7 @@ func TestTheTerminalIsLeftAsItWas(t *testing.T) {
 		go func() { on.Close(); close(closed) }()
 		until(t, master, "\x1b[?25h")
 		<-closed
-		after, err := term.GetState(slave.Fd())
-		require.NoError(t, err)
+		after := acptest.Must(term.GetState(slave.Fd()))
 		require.Equal(t, before, after)
 	}
 }
@@ -187,14 +172,11 @@ func TestTheTerminalIsLeftAsItWas(t *testing.T) {
 func TestLinesOfAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lines")
 	require.NoError(t, os.WriteFile(path, []byte("one\ntwo\n"), 0o600))
-	f, err := os.Open(path)
-	require.NoError(t, err)
+	f := acptest.Must(os.Open(path))
 	defer f.Close()
-	d, err := tty.Open(tty.Options{In: f, Out: nowhere{io.Discard}, Plain: true})
-	require.NoError(t, err)
+	d := acptest.Must(tty.Open(tty.Options{In: f, Out: nowhere{io.Discard}, Plain: true}))
 	defer d.Close()
-	lines, err := d.Lines(t.Context())
-	require.NoError(t, err)
+	lines := acptest.Must(d.Lines(t.Context()))
 	defer lines.Close()
 	for _, want := range []string{"one", "two"} {
 		text, _, end, err := lines.Next()

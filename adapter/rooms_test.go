@@ -38,7 +38,7 @@ var rooms = []struct {
 	{"internal/typed", nil},
 	{"internal/seen", nil},
 	{"internal/leaktest", nil},
-	{"internal/acptest", []string{"internal/conn", "internal/conn/..."}},
+	{"internal/acptest", []string{"internal/conn", "internal/conn/...", "internal/proc"}},
 	{"internal/proc", nil},
 	{"internal/conn", []string{"internal/conn/...", "internal/proc", "internal/life", "internal/seen"}},
 	{"internal/conn/...", nil},
@@ -50,21 +50,21 @@ var rooms = []struct {
 
 	// Towards editors. The front knows no agent.
 	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/about", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/session", "internal/typed"}},
-	{"internal/scripted", []string{"adapter", "adapter/desk", "adapter/editor", "internal/conn", "internal/conn/...", "internal/typed"}},
+	{"internal/scripted", []string{"adapter", "adapter/desk", "adapter/editor", "internal/conn", "internal/conn/...", "internal/typed", "internal/proc"}},
 
 	// Towards agents.
 	{"adapter/askuserquestion", []string{"adapter", "internal/terminal/lineask"}},
 	{"adapter/askuserquestion/examples/...", []string{"adapter/askuserquestion"}},
 	{"adapter/fantasy/askuserquestion", []string{"adapter/askuserquestion"}},
 	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/conn/ndjson", "internal/life", "internal/seen"}},
-	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life"}},
+	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life", "internal/proc"}},
 	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/proc", "internal/conn", "internal/conn/...", "internal/scripted"}},
 	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/proc", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/session", "internal/typed"}},
 	{"internal/claude", []string{"internal/proc", "internal/conn", "internal/conn/...", "internal/life"}},
 	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/about", "internal/claude", "internal/claude/hook", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/proc", "internal/life", "internal/typed"}},
 	{"internal/claude/hook", []string{"internal/about"}},
 	{"internal/claude/claudetest/standin", []string{"internal/claude/claudetest"}},
-	{"internal/claude/...", []string{"internal/claude", "internal/conn/..."}},
+	{"internal/claude/...", []string{"internal/claude", "internal/conn/...", "internal/proc"}},
 	{"internal/watch", []string{"adapter/desk", "internal/about", "internal/claude", "internal/claude/hook", "internal/claude/transcript", "internal/hub/hublink", "internal/life", "internal/proc"}},
 	{"internal/watch/watchtest", []string{"internal/hub", "internal/hub/..."}},
 	{"internal/watch/...", []string{"adapter/desk", "internal/about", "internal/proc", "internal/life", "internal/watch"}},
@@ -75,11 +75,11 @@ var rooms = []struct {
 	{"internal/terminal/...", []string{"internal/proc", "internal/seen", "internal/terminal/..."}},
 
 	// Many processes, many people.
-	{"internal/hub", []string{"internal/about", "internal/hub/hubstore", "internal/life"}},
+	{"internal/hub", []string{"internal/about", "internal/hub/hubstore", "internal/life", "internal/proc"}},
 	{"internal/hub/hublink", []string{"adapter/desk", "internal/about", "internal/proc", "internal/life"}},
 	{"internal/hub/web", []string{"internal/about", "internal/claude/hook", "internal/hub", "internal/hub/...", "internal/life", "internal/seen"}},
 	{"internal/hub/look", nil},
-	{"internal/hub/...", nil},
+	{"internal/hub/...", []string{"internal/proc"}},
 
 	{"cmd/...", []string{"adapter", "adapter/...", "cmd/...", "internal/..."}},
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // errInputEnded is the cause with which a request's context ends when the input
@@ -89,8 +90,8 @@ type session struct {
 	end   context.CancelCauseFunc
 	later sync.WaitGroup
 
-	mu  sync.Mutex // only step takes it
-	out io.Writer
+	proc.Shared // has what follows
+	out         io.Writer
 	// open has the ids of requests that have no response yet. A response to one of
 	// two with the same id would be taken for the other's.
 	open map[string]bool
@@ -140,16 +141,9 @@ func endedWith(ctx context.Context, asking adapter.Asking, o convert.Outcome) bo
 	return ctx.Err() != nil && !o.Status.ByPerson() && o.Status != convert.Disconnected
 }
 
-// step has the output, and what is open, for one function at a time.
-func (c *session) step(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f()
-}
-
 // respond writes the response of a request. Its id may be used again then.
 func (c *session) respond(req request, body []byte) (err error) {
-	c.step(func() {
+	c.Step(func() {
 		delete(c.open, req.id)
 		err = c.write(body)
 	})
@@ -204,7 +198,7 @@ func (c *session) take(n int, line []byte) {
 		c.queue.push(req)
 	case problem == nil: // an empty line
 	case problem.response != nil:
-		c.step(func() { _ = c.write(problem.response) })
+		c.Step(func() { _ = c.write(problem.response) })
 	default:
 		c.report(n, problem.text)
 	}
@@ -213,7 +207,7 @@ func (c *session) take(n int, line []byte) {
 // accept notes that a request is open. One with the id of another that is open is
 // refused: whoever sent both could not tell their answers apart.
 func (c *session) accept(req request) (p *problem) {
-	c.step(func() {
+	c.Step(func() {
 		if c.open[req.id] {
 			p = req.refuse("a request with this id is open")
 		}

@@ -3,20 +3,20 @@ package proxy
 import (
 	"cmp"
 	"errors"
-	"sync"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
 // aboutAgent is what people at a desk are told of the agent and its sessions. Its lock is
 // taken with any other held, and none within it.
 type aboutAgent struct {
-	mu            sync.Mutex // only note takes it
+	proc.Shared
 	name, version string
 	dirs          map[string]string
 	words         map[string]*about.Words
@@ -25,22 +25,15 @@ type aboutAgent struct {
 // maxTold bounds what is remembered of sessions that nobody closes.
 const maxTold = 1000
 
-// note has all of it to itself.
-func (t *aboutAgent) note(do func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	do()
-}
-
 // agent takes what the agent says of itself.
 func (t *aboutAgent) agent(info gjson.Result) {
-	t.note(func() {
+	t.Step(func() {
 		t.name, t.version = cmp.Or(info.Get("title").String(), info.Get("name").String()), info.Get("version").String()
 	})
 }
 
 func (t *aboutAgent) opened(session, dir string) {
-	t.note(func() {
+	t.Step(func() {
 		if t.dirs == nil || len(t.dirs) > maxTold {
 			t.dirs, t.words = map[string]string{}, map[string]*about.Words{}
 		}
@@ -49,7 +42,7 @@ func (t *aboutAgent) opened(session, dir string) {
 }
 
 func (t *aboutAgent) prompt(session, text string) {
-	t.note(func() {
+	t.Step(func() {
 		if w := t.words[session]; w != nil && text != "" {
 			w.Prompt(text)
 		}
@@ -64,7 +57,7 @@ func (t *aboutAgent) say(line []byte) {
 		return
 	}
 	session, text := gjson.GetBytes(line, "params.sessionId").Str, update.Get("content.text").Str
-	t.note(func() {
+	t.Step(func() {
 		if w := t.words[session]; w != nil {
 			w.Say(text)
 		}
@@ -86,7 +79,7 @@ func (p *proxy) rests(s *session, how machine.Ending) {
 
 // describe says who asks, and where.
 func (t *aboutAgent) describe(it *desk.Item) {
-	t.note(func() {
+	t.Step(func() {
 		it.Agent, it.About.Model, it.Dir = t.name, t.version, t.dirs[it.Call.Session]
 		if w := t.words[it.Call.Session]; w != nil {
 			w.Tell(&it.About)

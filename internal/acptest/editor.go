@@ -25,6 +25,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Patience is how long a test waits for something that must happen.
@@ -57,7 +58,7 @@ type Editor struct {
 	// Forget makes the editor keep no updates.
 	Forget bool
 
-	turns
+	proc.Shared
 	changed chan struct{}
 	log     []gjson.Result // updates, in order
 }
@@ -160,7 +161,7 @@ func (e *Editor) Notify(ctx context.Context, method string, params json.RawMessa
 	if method != acp.ClientMethodSessionUpdate || e.Forget {
 		return
 	}
-	e.alone(func() {
+	e.Step(func() {
 		e.log = append(e.log, gjson.ParseBytes(params))
 		close(e.changed)
 		e.changed = make(chan struct{})
@@ -169,7 +170,7 @@ func (e *Editor) Notify(ctx context.Context, method string, params json.RawMessa
 
 // Log is all updates so far, and what is closed with the next one.
 func (e *Editor) Log() (list []gjson.Result, more <-chan struct{}) {
-	e.alone(func() { list, more = e.log, e.changed })
+	e.Step(func() { list, more = e.log, e.changed })
 	return list, more
 }
 

@@ -7,13 +7,15 @@ import (
 	"sync/atomic"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // wire is what an editor writes on, with faults. Lines that are given to send
 // come between the editor's own.
 type wire struct {
 	io.WriteCloser
-	turns
+	proc.Shared
 	// cut, if set, says where a write of n bytes is torn in two.
 	cut func(n int) int
 	// twice makes each reply be followed by another one, which nobody gave.
@@ -22,7 +24,7 @@ type wire struct {
 
 // Write writes what the connection sends.
 func (w *wire) Write(b []byte) (n int, err error) {
-	w.alone(func() { err = w.write(b) })
+	w.Step(func() { err = w.write(b) })
 	if err != nil {
 		return 0, err
 	}
@@ -53,15 +55,15 @@ func (w *wire) write(b []byte) error {
 
 // Send writes text as it is.
 func (w *wire) Send(text string) (err error) {
-	w.alone(func() { _, err = io.WriteString(w.WriteCloser, text) })
+	w.Step(func() { _, err = io.WriteString(w.WriteCloser, text) })
 	return err
 }
 
 // Tear makes writes come in two pieces, and cut says where.
-func (w *wire) Tear(cut func(n int) int) { w.alone(func() { w.cut = cut }) }
+func (w *wire) Tear(cut func(n int) int) { w.Step(func() { w.cut = cut }) }
 
 // Double makes each reply come twice, the second time as nobody gave it.
-func (w *wire) Double(twice bool) { w.alone(func() { w.twice = twice }) }
+func (w *wire) Double(twice bool) { w.Step(func() { w.twice = twice }) }
 
 // Forged is a reply that no user gave, to a question of any kind.
 func Forged(id string) string {

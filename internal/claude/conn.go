@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"maps"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // ControlError is the CLI's refusal of a control request.
@@ -44,8 +44,7 @@ type conn struct {
 
 	errors atomic.Pointer[[]string] // of the last result
 
-	mu       sync.Mutex // taken by step only
-	requests requests
+	requests proc.Guarded[requests]
 }
 
 // requests are the control requests that have no reply yet.
@@ -61,19 +60,12 @@ type controlReply struct {
 }
 
 func newConn(out *outbox, deliver func(Message), log *slog.Logger, surfaced []string) *conn {
-	c := &conn{out: out, deliver: deliver, log: log, surfaced: map[string]bool{CanUseTool: true}, requests: requests{pending: map[string]chan controlReply{}}}
+	c := &conn{out: out, deliver: deliver, log: log, surfaced: map[string]bool{CanUseTool: true}, requests: proc.Guarded[requests]{Value: requests{pending: map[string]chan controlReply{}}}}
 	c.forgetErrors()
 	for _, s := range surfaced {
 		c.surfaced[s] = true
 	}
 	return c
-}
-
-// step has the control requests to itself, and waits for nothing.
-func (c *conn) step(do func(*requests)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	do(&c.requests)
 }
 
 // read takes lines until the stream ends. It waits for a slow caller.
@@ -191,7 +183,7 @@ func (c *conn) control(ctx context.Context, subtype string, fields map[string]an
 	ch := make(chan controlReply, 1)
 	var id string
 	var err error
-	c.step(func(r *requests) {
+	c.requests.Step(func(r *requests) {
 		if err = r.failed; err == nil {
 			r.last++
 			id = "acp-bridge-" + strconv.FormatUint(r.last, 10)
@@ -231,7 +223,7 @@ const brokenGrace = 2 * readGrace
 
 // forget returns what has waited for the reply, if anything has.
 func (c *conn) forget(id string) (waits chan controlReply) {
-	c.step(func(r *requests) {
+	c.requests.Step(func(r *requests) {
 		waits = r.pending[id]
 		delete(r.pending, id)
 	})
@@ -240,7 +232,7 @@ func (c *conn) forget(id string) (waits chan controlReply) {
 
 // fail ends all pending control requests, and all to come, with err.
 func (c *conn) fail(err error) {
-	c.step(func(r *requests) {
+	c.requests.Step(func(r *requests) {
 		if r.failed != nil {
 			return
 		}
@@ -264,7 +256,7 @@ func (c *conn) send(v any) error {
 
 func (c *conn) sendLine(text []byte) error {
 	var failed error
-	if c.step(func(r *requests) { failed = r.failed }); failed != nil {
+	if c.requests.Step(func(r *requests) { failed = r.failed }); failed != nil {
 		return failed
 	}
 	return c.out.send(text)

@@ -122,7 +122,7 @@ func TestRepliesAreMatchedInAnyOrder(t *testing.T) {
 		require.Equal(t, `{"n":2}`, got[1])
 		require.NoError(t, errs[1])
 		require.EqualError(t, errs[0], "Claude Code refused x: no reason given")
-		require.Empty(t, c.requests.pending, "a call is settled once")
+		require.Empty(t, c.requests.Value.pending, "a call is settled once")
 	})
 }
 

@@ -279,7 +279,7 @@ func (b *Board) openNew(ctx context.Context, r *Record, f found, may func(contex
 		return nil, err
 	}
 	b.step(func(s *state) { s.hears(written) })
-	b.count.step(func(s *Stats) { s.Asked++ })
+	b.count.Step(func(s *Stats) { s.Asked++ })
 	return written, nil
 }
 

@@ -77,7 +77,7 @@ func (b *Board) catchUp() error {
 		skipped := peek(b, func(s *state) uint64 { return s.skipped })
 		revision, err := b.store.Mark(ctx)
 		if err != nil {
-			b.count.step(func(s *Stats) { s.Failed++ })
+			b.count.Step(func(s *Stats) { s.Failed++ })
 			return err
 		}
 		if err := b.reach(ctx, revision); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // LeaseTime is how long an asker may be silent before it counts as gone.
@@ -37,7 +38,7 @@ type Board struct {
 	unhear func()
 	done   sync.WaitGroup
 	ended  chan struct{} // closed when the store is no longer watched
-	count  counter
+	count  proc.Guarded[Stats]
 	soon   time.Duration
 
 	mu sync.Mutex // only step takes it

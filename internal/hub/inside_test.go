@@ -82,7 +82,7 @@ func TestUnreadableRecordsAreNotToldInWords(t *testing.T) {
 
 // Names come from askers, too: what is counted by name is bounded.
 func TestCountedNamesAreBounded(t *testing.T) {
-	var c counter
+	var c Stats
 	for i := range 2 * maxEndings {
 		c.ended(&Record{End: &End{Outcome: "cancelled", By: fmt.Sprint(i)}})
 	}

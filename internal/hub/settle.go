@@ -362,7 +362,7 @@ func (b *Board) settle(ctx context.Context, r *Record, end *End, may func(contex
 		}
 		written, err := b.write(ctx, &next, r, may)
 		if err == nil {
-			b.count.step(func(s *Stats) { s.ended(&next) })
+			b.count.Step(func(s *Stats) { s.ended(&next) })
 			b.log.Info("question is settled", "conversation", r.Conversation, "question", r.ID, "outcome", end.Outcome, "by", end.By)
 			return written, nil
 		}

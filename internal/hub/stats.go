@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"sync"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
@@ -39,18 +38,6 @@ const Others = "(others)"
 
 const maxEndings = 1000
 
-type counter struct {
-	mu sync.Mutex
-	Stats
-}
-
-// step has the numbers to itself.
-func (c *counter) step(do func(*Stats)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	do(&c.Stats)
-}
-
 func (c *Stats) ended(r *Record) {
 	if c.Ended == nil {
 		c.Ended, c.Waited = map[Ending]uint64{}, make([]uint64, len(WaitBounds())+1)
@@ -75,7 +62,7 @@ func (c *Stats) ended(r *Record) {
 
 // Stats returns what was counted so far.
 func (b *Board) Stats() (s Stats) {
-	b.count.step(func(now *Stats) {
+	b.count.Step(func(now *Stats) {
 		s = *now
 		s.Ended = maps.Clone(s.Ended)
 		s.Waited = append(make([]uint64, 0, len(WaitBounds())+1), s.Waited...)

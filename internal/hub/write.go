@@ -65,7 +65,7 @@ func (b *Board) writeAs(ctx context.Context, w *writing, old *Record, may func(c
 	case errors.Is(err, ErrRight):
 		return nil, err
 	case err != nil:
-		b.count.step(func(s *Stats) { s.Failed++ })
+		b.count.Step(func(s *Stats) { s.Failed++ })
 		b.refused(errors.Is(err, hubstore.ErrTooLarge))
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -25,9 +24,9 @@ type Asker struct {
 	store *Store
 	agent string
 
-	mu    sync.Mutex          // only step takes it
-	held  map[string]*os.File // by id: a lock that ends with the process
-	using map[string]bool     // the ids of what is being handed over
+	shared proc.Shared         // has what follows
+	held   map[string]*os.File // by id: a lock that ends with the process
+	using  map[string]bool     // the ids of what is being handed over
 }
 
 // Asker begins to ask, for an agent that people are told of. It must be closed.
@@ -35,17 +34,10 @@ func (s *Store) Asker(agent string) *Asker {
 	return &Asker{store: s, agent: agent, held: map[string]*os.File{}, using: map[string]bool{}}
 }
 
-// step has what the asker holds for one function at a time.
-func (a *Asker) step(f func()) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	f()
-}
-
 // Close ends the asker. What it has asked and not taken waits for a successor.
 func (a *Asker) Close() {
 	var all []string
-	a.step(func() { all = slices.Collect(maps.Keys(a.held)) })
+	a.shared.Step(func() { all = slices.Collect(maps.Keys(a.held)) })
 	for _, id := range all {
 		a.release(id)
 	}
@@ -73,7 +65,7 @@ func (a *Asker) hold(d *dir, id string) error {
 		locked, err := f.Stat()
 		named, gone := os.Stat(f.Name())
 		if err == nil && gone == nil && os.SameFile(locked, named) {
-			a.step(func() { a.held[id] = f })
+			a.shared.Step(func() { a.held[id] = f })
 			return nil
 		}
 		_ = f.Close() // the one before has just removed it
@@ -82,7 +74,7 @@ func (a *Asker) hold(d *dir, id string) error {
 
 // release gives a question up.
 func (a *Asker) release(id string) {
-	a.step(func() {
+	a.shared.Step(func() {
 		if f := a.held[id]; f != nil {
 			_ = os.Remove(f.Name()) // before others can lock it
 			_ = f.Close()
@@ -275,11 +267,11 @@ type kept struct {
 // Hold implements [life.Kept].
 func (k *kept) Hold() (release func(), err error) {
 	busy := false
-	k.step(func() { busy, k.using[k.file.ID] = k.using[k.file.ID], true })
+	k.shared.Step(func() { busy, k.using[k.file.ID] = k.using[k.file.ID], true })
 	if busy {
 		return nil, life.ErrTaken
 	}
-	release = func() { k.step(func() { delete(k.using, k.file.ID) }) }
+	release = func() { k.shared.Step(func() { delete(k.using, k.file.ID) }) }
 	err = k.own(func(*dir, *record) error { return nil })
 	if err != nil {
 		release()
@@ -333,7 +325,7 @@ func (k *kept) own(do func(*dir, *record) error) error {
 }
 
 func (a *Asker) holds(id string) (holds bool) {
-	a.step(func() { holds = a.held[id] != nil })
+	a.shared.Step(func() { holds = a.held[id] != nil })
 	return holds
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Asking is one call in a [Chain]. Its methods but Settle are for whoever asks.
@@ -33,22 +33,14 @@ type Asking struct {
 	atHub    bool
 
 	file    atomic.Pointer[File]
-	mu      sync.Mutex // only step takes it
-	inFile  bool       // its file has the outcome
-	here    bool       // it was given at the terminal
+	shared  proc.Shared // has what follows
+	inFile  bool        // its file has the outcome
+	here    bool        // it was given at the terminal
 	settled bool
 	desk.Settlement
 }
 
 var _ adapter.Asking = (*Asking)(nil)
-
-// step has the outcome for one function at a time, which may wait for the file: the
-// first outcome is the first in both.
-func (a *Asking) step(f func()) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	f()
-}
 
 // File is where the questions wait; nil if they do in no file.
 func (a *Asking) File() *File { return a.file.Load() }
@@ -202,7 +194,7 @@ func (a *Asking) isSettled() bool {
 // else settles it there. It returns false if somebody was faster: that stands,
 // and the person is told what came of theirs.
 func (a *Asking) settle(o convert.Outcome, by, what string) (won bool) {
-	a.step(func() {
+	a.shared.Step(func() {
 		if a.settled {
 			return
 		}
@@ -224,7 +216,7 @@ func (a *Asking) settleFrom(f *File) { a.finish(f.settlement()) }
 
 // finish gives the call an outcome that came by its file.
 func (a *Asking) finish(s desk.Settlement) {
-	a.step(func() {
+	a.shared.Step(func() {
 		if !a.settled {
 			a.become(s, true)
 		}

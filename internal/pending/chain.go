@@ -12,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Options say where a [Chain] looks for answers. Each may be missing.
@@ -57,9 +58,9 @@ type Chain struct {
 	desk  desk.Desk
 	link  *hublink.Link // nil without a hub
 
-	mu    sync.Mutex              // only step takes it
-	tail  chan struct{}           // closed when the last in line has left the terminal
-	heard map[string]chan<- error // by the name at the desk
+	shared proc.Shared             // has what follows
+	tail   chan struct{}           // closed when the last in line has left the terminal
+	heard  map[string]chan<- error // by the name at the desk
 }
 
 var _ adapter.Poster = (*Chain)(nil)
@@ -181,18 +182,11 @@ func (ch *Chain) begin(ctx context.Context, kind desk.Kind, c convert.Call) *Ask
 	return a
 }
 
-// step has what the calls share for one function at a time.
-func (ch *Chain) step(f func()) {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	f()
-}
-
 // line gives a call its turn at the terminal, which it has until it leaves.
 func (ch *Chain) line() (turn <-chan struct{}, leave func()) {
 	mine := make(chan struct{})
 	var before chan struct{}
-	ch.step(func() { before, ch.tail = ch.tail, mine })
+	ch.shared.Step(func() { before, ch.tail = ch.tail, mine })
 	return before, sync.OnceFunc(func() {
 		select {
 		case <-before:
@@ -214,7 +208,7 @@ var closed = func() chan struct{} {
 
 // expect has the hub's word about a question go somewhere, or nowhere.
 func (ch *Chain) expect(id string, heard chan<- error) {
-	ch.step(func() {
+	ch.shared.Step(func() {
 		if ch.heard[id] = heard; heard == nil {
 			delete(ch.heard, id)
 		}
@@ -223,7 +217,7 @@ func (ch *Chain) expect(id string, heard chan<- error) {
 
 // hear is told by the link whether the hub has a question.
 func (ch *Chain) hear(e desk.Entry, err error) {
-	ch.step(func() {
+	ch.shared.Step(func() {
 		if heard := ch.heard[e.Name]; heard != nil {
 			heard <- err // has room for one
 			delete(ch.heard, e.Name)

@@ -165,7 +165,7 @@ func (a *Asking) onTerminal(ctx context.Context, on *surfaces) {
 
 // fail notes an outcome that is no person's act.
 func (a *Asking) fail(o convert.Outcome) {
-	a.step(func() {
+	a.shared.Step(func() {
 		if !a.settled {
 			a.Settlement = desk.Settlement{Outcome: o, At: time.Now()}
 		}

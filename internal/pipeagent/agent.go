@@ -24,6 +24,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/scripted"
 )
 
@@ -87,21 +88,14 @@ type backend struct {
 
 	serial atomic.Int64
 
-	mu       sync.Mutex        // only step takes it
-	sessions []*editor.Session // the last opened is the last one
-	opened   chan struct{}     // closed, and made anew, when one is opened
-}
-
-// step has the state for one function at a time.
-func (b *backend) step(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	f()
+	proc.Shared                   // has what follows
+	sessions    []*editor.Session // the last opened is the last one
+	opened      chan struct{}     // closed, and made anew, when one is opened
 }
 
 // open begins a session.
 func (b *backend) open(out *editor.Session, dir string) scripted.Turn {
-	b.step(func() {
+	b.Step(func() {
 		b.sessions = append(b.sessions, out)
 		close(b.opened)
 		b.opened = make(chan struct{})
@@ -114,7 +108,7 @@ func (b *backend) newest(ctx context.Context) (*editor.Session, error) {
 	for {
 		var opened chan struct{}
 		var newest *editor.Session
-		b.step(func() {
+		b.Step(func() {
 			opened = b.opened
 			b.sessions = slices.DeleteFunc(b.sessions, func(s *editor.Session) bool { return s.Context().Err() != nil })
 			if n := len(b.sessions); n > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // CheckOptions say how to check. The zero value is good.
@@ -26,7 +27,7 @@ func ServeCheck(ctx context.Context, r io.Reader, w io.Writer, o CheckOptions) e
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	wire := &wire{now: o.Now, notes: notes{open: map[string]request{}}}
+	wire := &wire{now: o.Now, Guarded: proc.Guarded[notes]{Value: notes{open: map[string]request{}}}}
 	agent := &Agent{
 		Word: "check", Name: "check-client", Version: o.Version, Prompt: "go on", Met: wire.met,
 		New: func(out *editor.Session, _ string) Turn {

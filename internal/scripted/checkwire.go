@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -13,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // tooFast is how soon nobody can have answered.
@@ -21,9 +21,7 @@ const tooFast = 150 * time.Millisecond
 // wire looks at what goes over the connection while a step runs.
 type wire struct {
 	now func() time.Time
-
-	mu sync.Mutex // only note takes it
-	notes
+	proc.Guarded[notes]
 }
 
 // notes are what a wire has seen.
@@ -35,13 +33,6 @@ type notes struct {
 	problems []string
 }
 
-// note has the notes for one function at a time.
-func (w *wire) note(f func(*notes)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f(&w.notes)
-}
-
 // request is one that the client has not answered.
 type request struct {
 	method  string
@@ -51,20 +42,20 @@ type request struct {
 }
 
 // met notes what the client says of itself.
-func (w *wire) met(r acp.InitializeRequest) { w.note(func(n *notes) { n.client = r }) }
+func (w *wire) met(r acp.InitializeRequest) { w.Step(func(n *notes) { n.client = r }) }
 
 // begin forgets what the last step saw.
-func (w *wire) begin() { w.note(func(n *notes) { n.rungs, n.problems = nil, nil }) }
+func (w *wire) begin() { w.Step(func(n *notes) { n.rungs, n.problems = nil, nil }) }
 
 // seen is what there is to see.
 func (w *wire) seen() (seen notes) {
-	w.note(func(n *notes) { seen = *n })
+	w.Step(func(n *notes) { seen = *n })
 	return seen
 }
 
 // asked notes the rung of a question. It watches the desk.
 func (w *wire) asked(e desk.Entry) {
-	w.note(func(n *notes) {
+	w.Step(func(n *notes) {
 		if e.State == desk.Asking && e.Rung != "" && !slices.Contains(n.rungs, e.Rung) {
 			n.rungs = append(n.rungs, e.Rung)
 		}
@@ -74,7 +65,7 @@ func (w *wire) asked(e desk.Entry) {
 // line sees a line from or to the client.
 func (w *wire) line(dir ndjson.Direction, line []byte) {
 	m, now := gjson.ParseBytes(line), w.now()
-	w.note(func(n *notes) { n.line(dir, m, now) })
+	w.Step(func(n *notes) { n.line(dir, m, now) })
 }
 
 func (n *notes) line(dir ndjson.Direction, m gjson.Result, now time.Time) {

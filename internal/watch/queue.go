@@ -2,24 +2,15 @@ package watch
 
 import (
 	"context"
-	"sync"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
-
-// Shared has what goroutines share for one function at a time.
-type Shared struct{ mu sync.Mutex }
-
-// Step runs a function that has it to itself, and waits for nothing.
-func (s *Shared) Step(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f()
-}
 
 // Queue is what an agent has said and nobody has handled yet: replies are waited for meanwhile.
 type Queue struct {
-	Shared
+	proc.Shared
 	more chan struct{} // gets one when there is something
 	said []gjson.Result
 }

@@ -78,6 +78,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Terminal is who has answered where the agent runs.
@@ -115,7 +116,7 @@ type Watch struct {
 	unwatch func()
 	answers sync.WaitGroup
 
-	shared Shared // has what follows
+	shared proc.Shared // has what follows
 	open   map[called]*dialog
 	closed bool
 }

@@ -94,7 +94,7 @@ func (c *call) awaitOrWithdraw(ctx context.Context) {
 		return
 	}
 	c.err = errTakenBack
-	c.e.alone(func() {
+	c.e.Step(func() {
 		c.e.out.emit(object{"type": "control_cancel_request", "request_id": c.request})
 		c.e.forget(c.request)
 	})
@@ -132,7 +132,7 @@ func (c *call) finish(ctx context.Context) error {
 		return c.execute(ctx, json.RawMessage(answer.Get("updatedInput").Raw))
 	case "deny":
 		if answer.Get("interrupt").Bool() {
-			c.e.alone(c.e.withdraw)
+			c.e.Step(c.e.withdraw)
 			return errDismissed
 		}
 		c.result(answer.Get("message").String(), true, nil)
@@ -231,7 +231,7 @@ func answerText(input json.RawMessage) (string, json.RawMessage, error) {
 func (e *engine) ask(tool string, request object) (string, func(context.Context) (gjson.Result, error)) {
 	var id string
 	ch := make(chan gjson.Result, 1)
-	e.alone(func() {
+	e.Step(func() {
 		e.request++
 		id = fmt.Sprintf("req-%d-%s", e.request, tool)
 		e.replies[id] = ch
@@ -250,7 +250,7 @@ func (e *engine) ask(tool string, request object) (string, func(context.Context)
 		case <-ctx.Done():
 			return gjson.Result{}, errInterrupted
 		case <-e.eof:
-			e.alone(func() { e.forget(id) })
+			e.Step(func() { e.forget(id) })
 			return gjson.Result{}, errEOF
 		}
 	}

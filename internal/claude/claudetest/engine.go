@@ -12,10 +12,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 var (
@@ -32,16 +33,16 @@ type engine struct {
 	record *os.File
 	out    output
 
-	mu      sync.Mutex // taken by alone only; what follows is changed in it
-	mode    string
-	model   string
-	session string
-	queue   []json.RawMessage // user messages that no turn has taken
-	taken   []string          // ids of those that the turn has taken
-	open    []string          // permission requests without an answer, in order
-	replies map[string]chan gjson.Result
-	request int                     // numbers requests
-	cancel  context.CancelCauseFunc // of the running turn
+	proc.Shared // has what follows. What a step writes is in the order of what happens
+	mode        string
+	model       string
+	session     string
+	queue       []json.RawMessage // user messages that no turn has taken
+	taken       []string          // ids of those that the turn has taken
+	open        []string          // permission requests without an answer, in order
+	replies     map[string]chan gjson.Result
+	request     int                     // numbers requests
+	cancel      context.CancelCauseFunc // of the running turn
 
 	eof     chan struct{}
 	deaf    atomic.Bool   // the input was closed
@@ -53,16 +54,9 @@ type engine struct {
 	results int
 }
 
-// alone has the state to itself. What it writes is in the order of what happens.
-func (e *engine) alone(do func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	do()
-}
-
 // now is what the session runs with at the moment.
 func (e *engine) now() (mode, model string) {
-	e.alone(func() { mode, model = e.mode, e.model })
+	e.Step(func() { mode, model = e.mode, e.model })
 	return mode, model
 }
 
@@ -109,7 +103,7 @@ func (e *engine) play() int {
 
 // next is the prompt of the next turn, or nil.
 func (e *engine) next() (prompt json.RawMessage) {
-	e.alone(func() {
+	e.Step(func() {
 		if len(e.queue) > 0 {
 			prompt, e.queue = e.queue[0], e.queue[1:]
 			e.take(prompt)
@@ -144,7 +138,7 @@ func (e *engine) promptIs(id, state string) {
 // fold takes the waiting prompts into the running turn, as the CLI does
 // between tool calls and the next message.
 func (e *engine) fold() {
-	e.alone(func() {
+	e.Step(func() {
 		for _, prompt := range e.queue {
 			e.take(prompt)
 		}
@@ -196,7 +190,7 @@ func (e *engine) receive(line json.RawMessage) {
 	m := gjson.ParseBytes(line)
 	switch m.Get("type").String() {
 	case "user":
-		e.alone(func() {
+		e.Step(func() {
 			if bad := e.script.Refuse; bad != "" && strings.Contains(m.Get("message.content").Raw, bad) {
 				e.promptIs(e.promptID(line), "refused")
 				return
@@ -210,7 +204,7 @@ func (e *engine) receive(line json.RawMessage) {
 		}
 	case "control_response":
 		id := m.Get("response.request_id").String()
-		e.alone(func() {
+		e.Step(func() {
 			if ch := e.replies[id]; ch != nil { // else a late answer: nobody cares
 				ch <- m.Get("response")
 			}
@@ -258,7 +252,7 @@ func (e *engine) control(id string, r gjson.Result) {
 		if known, ok := map[string]string{"default": "claude-opus-5-5", "opus": "claude-opus-5-5", "sonnet": "claude-sonnet-5-5", "haiku": "claude-haiku-5-5"}[model]; ok {
 			model = known
 		}
-		e.alone(func() { e.model = model })
+		e.Step(func() { e.model = model })
 		e.respond(id, object{"model": model})
 	default:
 		if reply, ok := e.script.Replies[subtype]; ok {
@@ -276,7 +270,7 @@ func (e *engine) control(id string, r gjson.Result) {
 func (e *engine) interrupt(id string, all bool) {
 	var cancel context.CancelCauseFunc
 	queued := []string{}
-	e.alone(func() {
+	e.Step(func() {
 		if cancel = e.cancel; cancel != nil {
 			e.withdraw()
 		}
@@ -307,7 +301,7 @@ func (e *engine) withdraw() {
 }
 
 func (e *engine) setMode(mode string) {
-	e.alone(func() { e.mode = mode })
+	e.Step(func() { e.mode = mode })
 	e.emit(object{"type": "system", "subtype": "status", "status": nil, "permissionMode": mode})
 }
 

@@ -26,10 +26,10 @@ func (e *engine) turn(prompt json.RawMessage) {
 // that no prompt started.
 func (e *engine) runTurn(steps []Step, result *Result, origin object) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	e.alone(func() { e.cancel = cancel })
+	e.Step(func() { e.cancel = cancel })
 	e.emit(e.initMessage())
 	err := e.steps(ctx, steps, "")
-	e.alone(func() { e.cancel = nil }) // from here on an interrupt finds nothing to end
+	e.Step(func() { e.cancel = nil }) // from here on an interrupt finds nothing to end
 	if err == nil {
 		err = context.Cause(ctx)
 	}

@@ -268,7 +268,7 @@ func (e *engine) result(r *Result, origin object) {
 		m["origin"] = origin
 	}
 	var taken []string
-	e.alone(func() { taken, e.taken = e.taken, nil })
+	e.Step(func() { taken, e.taken = e.taken, nil })
 	if len(taken) > 0 {
 		m["user_message_uuid"], m["user_message_uuids"] = taken[0], taken
 	}
@@ -277,7 +277,7 @@ func (e *engine) result(r *Result, origin object) {
 	if strings.HasPrefix(r.TerminalReason, "aborted") {
 		state = "cancelled"
 	}
-	e.alone(func() {
+	e.Step(func() {
 		for _, id := range taken {
 			e.promptIs(id, state)
 		}

@@ -8,7 +8,7 @@ import (
 
 // Remembered is how many answers of the hub the link waits to hear of.
 func (l *Link) Remembered() (n int) {
-	l.step(func() { n = len(l.delivered) })
+	l.shared.Step(func() { n = len(l.delivered) })
 	return n
 }
 

@@ -70,8 +70,8 @@ type Link struct {
 	unwatch []func()
 	running sync.WaitGroup
 
-	mu   sync.Mutex           // only step takes it
-	open map[string]*question // by the desk's name
+	shared proc.Shared          // has what follows
+	open   map[string]*question // by the desk's name
 	// delivered are, by the desk's name, the questions whose outcome came from the
 	// hub and was not used for sure yet, or is about to come.
 	delivered map[string]*question
@@ -122,7 +122,7 @@ func (l *Link) Close() {
 		stop()
 	}
 	var last []*question
-	l.step(func() {
+	l.shared.Step(func() {
 		l.closed = true
 		for _, q := range l.open {
 			q.cancel()
@@ -154,16 +154,9 @@ func (l *Link) catchUp(ctx context.Context) {
 	}
 }
 
-// step has what the link knows to itself.
-func (l *Link) step(do func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	do()
-}
-
 // changed is told of every change on the desk.
 func (l *Link) changed(e desk.Entry) {
-	l.step(func() {
+	l.shared.Step(func() {
 		q := l.open[e.Name]
 		switch {
 		case e.State == desk.Settled && q != nil:
@@ -198,14 +191,14 @@ func (l *Link) turned(t desk.Turn) {
 	})
 }
 
-// answered notes that a session goes on with an answer. mu is held.
+// answered notes that a session goes on with an answer. It is called in a step.
 func (l *Link) answered(q *question, o convert.Outcome) {
 	if l.last != nil && (o.Status == convert.Answered || o.Status == convert.Declined) {
 		l.last[q.entry.Call.Session] = q
 	}
 }
 
-// begin puts an item to the hub. mu is held.
+// begin puts an item to the hub. It is called in a step.
 func (l *Link) begin(e desk.Entry) {
 	q := &question{link: l, entry: e, settled: make(chan desk.Settlement, 1)}
 	q.ctx, q.cancel = context.WithCancel(l.ctx)
@@ -242,14 +235,14 @@ type left struct {
 // maxLeft bounds what is remembered of sessions that nobody resumes.
 const maxLeft = 1000
 
-// leave remembers a question whose asker is gone. mu is held.
+// leave remembers a question whose asker is gone. It is called in a step.
 func (l *Link) leave(q *question) {
 	detail, _ := detailOf(q.entry)
 	l.left = append(l.left, left{q.id, life.Left{Session: q.entry.Call.Session, ID: q.entry.Call.ID, Gone: true, Words: wordsOf(q.entry, detail)}})
 	l.left = l.left[max(len(l.left)-maxLeft, 0):]
 }
 
-// claim is the name at the hub of what an item takes over, or empty. mu is held.
+// claim is the name at the hub of what an item takes over, or empty. It is called in a step.
 func (l *Link) claim(e desk.Entry, detail string) string {
 	there := make([]life.Left, len(l.left))
 	for i, one := range l.left {
@@ -295,7 +288,7 @@ func (l *Link) pathOf(session string) string {
 // is says whether the hub works. It warns when that has changed.
 func (l *Link) is(s state, why string) {
 	var old state
-	l.step(func() { old, l.state = l.state, s })
+	l.shared.Step(func() { old, l.state = l.state, s })
 	tell := func(works bool, words string) {
 		if l.opts.Tell != nil {
 			l.opts.Tell(works, words)

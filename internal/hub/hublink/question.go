@@ -22,7 +22,7 @@ type question struct {
 	link    *Link
 	entry   desk.Entry
 	path    string // of the conversation
-	id      string // at the hub; guarded by the link's mu where others read it
+	id      string // at the hub; shared as the link's where others read it
 	asking  Asking
 	ctx     context.Context // ends when the desk has settled it, or the link ends
 	cancel  context.CancelFunc
@@ -30,7 +30,7 @@ type question struct {
 	heard   bool // that it is there, or not
 	there   bool // at the hub, for sure
 
-	// Guarded by the link's mu.
+	// Shared as what the link has.
 	stands bool     // the desk has taken the hub's outcome
 	early  *receipt // what became of it, told before that was known
 }
@@ -142,7 +142,7 @@ func (q *question) named(data []byte) {
 
 // setID is called by run alone, and others read the id.
 func (q *question) setID(id string) {
-	q.link.step(func() { q.id = id })
+	q.link.shared.Step(func() { q.id = id })
 }
 
 // take gives the hub's outcome to the desk. It returns false if the question has
@@ -236,13 +236,13 @@ func (q *question) tell(path string, v any) (status int) {
 }
 
 func (l *Link) isClosed() (closed bool) {
-	l.step(func() { closed = l.closed })
+	l.shared.Step(func() { closed = l.closed })
 	return closed
 }
 
 // runs begins something that Close waits for, unless that has been called.
 func (l *Link) runs(do func()) {
-	l.step(func() {
+	l.shared.Step(func() {
 		if !l.closed {
 			l.running.Go(do)
 		}

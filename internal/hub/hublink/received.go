@@ -28,7 +28,7 @@ func (l *Link) Received(name string, err error) {
 		}
 		return
 	}
-	l.step(func() {
+	l.shared.Step(func() {
 		switch q := l.delivered[name]; {
 		case q == nil:
 		case l.closed && q.stands: // nobody waits for it to be told
@@ -45,12 +45,12 @@ type receipt struct{ err error }
 
 // delivers notes that the hub's answer goes to the desk.
 func (l *Link) delivers(q *question) {
-	l.step(func() { l.delivered[q.entry.Name] = q })
+	l.shared.Step(func() { l.delivered[q.entry.Name] = q })
 }
 
 // deliver notes what the desk said to that: nil if the hub's answer stands there.
 func (l *Link) deliver(q *question, o convert.Outcome, err error) {
-	l.step(func() {
+	l.shared.Step(func() {
 		if err != nil {
 			delete(l.delivered, q.entry.Name)
 			return
@@ -64,7 +64,7 @@ func (l *Link) deliver(q *question, o convert.Outcome, err error) {
 	})
 }
 
-// receive tells the hub what became of an answer. mu is held.
+// receive tells the hub what became of an answer. It is called in a step.
 func (l *Link) receive(q *question, err error) {
 	told := Received{Asker: q.link.nonce}
 	if errors.As(err, new(Unsure)) {

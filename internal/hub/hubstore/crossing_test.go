@@ -16,18 +16,13 @@ import (
 
 // holdFenced keeps fenced writes in the queue until what it returns is called.
 func (s *Store) holdFenced() (release func()) {
-	f := &s.fence.crossings
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.drains = true
+	s.fence.Step(func() { s.fence.drains = true })
 	return s.crossAll
 }
 
-func (s *Store) fencedQueue() int {
-	f := &s.fence.crossings
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.queue)
+func (s *Store) fencedQueue() (n int) {
+	s.fence.Step(func() { n = len(s.fence.queue) })
+	return n
 }
 
 func openShared(t *testing.T) *Store {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // fence is what [Store.Fence] puts up. Where servers are elsewhere, it is a key, and a
@@ -74,7 +76,7 @@ func (s *Store) enter(ctx context.Context, w *write) (done func(), err error) {
 // way of is sent again at once. Whoever tried by themselves, each for a moment, would wait
 // longer the more there are.
 type crossings struct {
-	steps
+	proc.Shared
 	flying map[string]*crossing // by key
 	queue  []*crossing
 	drains bool
@@ -120,7 +122,7 @@ func (s *Store) writeFenced(ctx context.Context, w write) (uint64, error) {
 // cross puts a write into the queue, unless one of its key is under way: then it is that.
 func (s *Store) cross(w write) (c *crossing, mine bool) {
 	f := &s.fence.crossings
-	f.step(func() {
+	f.Step(func() {
 		if c = f.flying[w.key]; c != nil {
 			return
 		}
@@ -141,7 +143,7 @@ func (s *Store) cross(w write) (c *crossing, mine bool) {
 // turnBack takes a write out of the queue, if it is still there.
 func (f *crossings) turnBack(c *crossing) {
 	i := -1
-	f.step(func() {
+	f.Step(func() {
 		if i = slices.Index(f.queue, c); i >= 0 {
 			f.queue = slices.Delete(f.queue, i, i+1)
 		}
@@ -153,7 +155,7 @@ func (f *crossings) turnBack(c *crossing) {
 
 // land notes what became of a write.
 func (f *crossings) land(c *crossing, revision uint64, err error) {
-	f.step(func() {
+	f.Step(func() {
 		delete(f.flying, c.key)
 		c.revision, c.err = revision, err
 		close(c.landed)
@@ -171,7 +173,7 @@ func (s *Store) crossAll() {
 	f := &s.fence.crossings
 	for {
 		var batch []*crossing
-		f.step(func() {
+		f.Step(func() {
 			batch = slices.Clone(f.queue[:next(f.queue)])
 			if f.queue = slices.Delete(f.queue, 0, len(batch)); len(batch) == 0 {
 				f.queue, f.drains = nil, false

@@ -10,11 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // group joins writes that come at the same time. A server that is alone makes the
@@ -22,21 +23,12 @@ import (
 // at once, that is most of the work. Together they are one batch, which a server
 // takes or refuses as a whole. The zero value works.
 type group struct {
-	steps
+	proc.Shared
 	flying map[string]int // writes under way, by key
 	alone  int            // of them, those that are no part of a batch
 	queue  []*joined
 	drains bool // a goroutine takes what is in the queue
 	asked  time.Time
-}
-
-// steps let one goroutine at a time have what they guard.
-type steps struct{ mu sync.Mutex }
-
-func (s *steps) step(do func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	do()
 }
 
 // joined is a write in the queue.
@@ -70,7 +62,7 @@ func (s *Store) write(ctx context.Context, w write) (uint64, error) {
 	}
 	j := s.join(w)
 	if j == nil {
-		defer s.group.step(func() {
+		defer s.group.Step(func() {
 			s.group.alone--
 			s.group.landed(w.key)
 		})
@@ -99,7 +91,7 @@ func (s *Store) writeAlone(ctx context.Context, w write) (uint64, error) {
 // are under way, or another one of the same key, and of these one will fail.
 func (s *Store) join(w write) (j *joined) {
 	g := &s.group
-	g.step(func() {
+	g.Step(func() {
 		if g.flying == nil {
 			g.flying = map[string]int{}
 		}
@@ -131,7 +123,7 @@ func plain(key string) bool {
 }
 
 // takesBatches reports whether the bucket takes batches. One that an operator made
-// may not, and another hub that made it may not be done yet. mu is held.
+// may not, and another hub that made it may not be done yet. It is called in a step.
 func (s *Store) takesBatches() bool {
 	if !s.batches.Load() && time.Since(s.group.asked) > askAgain {
 		s.group.asked = time.Now()
@@ -146,7 +138,7 @@ func (s *Store) takesBatches() bool {
 	return s.batches.Load()
 }
 
-// landed notes that a write has ended. mu is held.
+// landed notes that a write has ended. It is called in a step.
 func (g *group) landed(key string) {
 	if g.flying[key]--; g.flying[key] == 0 {
 		delete(g.flying, key)
@@ -155,7 +147,7 @@ func (g *group) landed(key string) {
 
 // unjoin takes a write out of the queue, if it is still there.
 func (s *Store) unjoin(j *joined) {
-	s.group.step(func() {
+	s.group.Step(func() {
 		if i := slices.Index(s.group.queue, j); i >= 0 {
 			s.group.queue = slices.Delete(s.group.queue, i, i+1)
 			s.group.landed(j.key)
@@ -169,7 +161,7 @@ func (s *Store) drain() {
 	g := &s.group
 	for {
 		var batch []*joined
-		g.step(func() {
+		g.Step(func() {
 			batch = slices.Clone(g.queue[:next(g.queue)])
 			if g.queue = slices.Delete(g.queue, 0, len(batch)); len(batch) == 0 {
 				g.queue, g.drains = nil, false
@@ -183,7 +175,7 @@ func (s *Store) drain() {
 		if n > 1 && n >= s.few() {
 			first, err = s.publish(batch, attemptTime)
 		}
-		g.step(func() {
+		g.Step(func() {
 			for _, j := range batch {
 				g.landed(j.key)
 			}

@@ -24,17 +24,14 @@ func openEmbedded(t *testing.T) *Store {
 
 // Hold keeps writes in the queue until what it returns is called.
 func (s *Store) Hold() (release func()) {
-	s.group.mu.Lock()
-	defer s.group.mu.Unlock()
-	s.group.drains = true
+	s.group.Step(func() { s.group.drains = true })
 	return s.drain
 }
 
 // Queued is how many writes are in the queue.
-func (s *Store) Queued() int {
-	s.group.mu.Lock()
-	defer s.group.mu.Unlock()
-	return len(s.group.queue)
+func (s *Store) Queued() (n int) {
+	s.group.Step(func() { n = len(s.group.queue) })
+	return n
 }
 
 // made reports whether a value was written by a batch.

@@ -20,7 +20,7 @@ func (s *Store) wrote(e Entry) {
 
 // wrote tells of a write when all before it were told: replies overtake each other.
 func (w *watch) wrote(e Entry) {
-	w.step(func() {
+	w.Step(func() {
 		if e.Revision > w.last {
 			w.ahead[e.Revision] = e
 			w.goOn()
@@ -28,7 +28,7 @@ func (w *watch) wrote(e Entry) {
 	})
 }
 
-// goOn tells what is next. mu is held.
+// goOn tells what is next. It is called in a step.
 func (w *watch) goOn() {
 	for e, ok := w.ahead[w.last+1]; w.own && ok; e, ok = w.ahead[w.last+1] {
 		delete(w.ahead, e.Revision)
@@ -41,7 +41,7 @@ func (w *watch) goOn() {
 func (w *watch) followOwn(ctx context.Context, told uint64) error {
 	closed := w.conn.StatusChanged(nats.CLOSED)
 	defer w.conn.RemoveStatusListener(closed)
-	w.step(func() {
+	w.Step(func() {
 		w.own, w.last = true, max(w.last, told)
 		w.skip(w.last)
 		w.goOn()
@@ -71,7 +71,7 @@ func (w *watch) followOwn(ctx context.Context, told uint64) error {
 
 // waiting are the revisions of writes that cannot be told yet, in order.
 func (w *watch) waiting() (ahead []uint64) {
-	w.step(func() { ahead = slices.Sorted(maps.Keys(w.ahead)) })
+	w.Step(func() { ahead = slices.Sorted(maps.Keys(w.ahead)) })
 	return ahead
 }
 
@@ -83,7 +83,7 @@ func (w *watch) fill(ctx context.Context) {
 		ahead := w.waiting()
 		switch err := w.askOnce(ctx); {
 		case errors.Is(err, nats.ErrMsgNotFound) && len(ahead) > 0: // they were removed since
-			w.step(func() {
+			w.Step(func() {
 				w.last = max(w.last, ahead[0]-1)
 				w.goOn()
 			})
@@ -93,7 +93,7 @@ func (w *watch) fill(ctx context.Context) {
 	}
 }
 
-// skip forgets writes up to a revision. mu is held.
+// skip forgets writes up to a revision. It is called in a step.
 func (w *watch) skip(revision uint64) {
 	maps.DeleteFunc(w.ahead, func(r uint64, _ Entry) bool { return r <= revision })
 }

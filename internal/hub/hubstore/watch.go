@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // beatTime is how often a server says that it has nothing to tell. One that is
@@ -44,10 +46,10 @@ type watch struct {
 	ready  func() // nil once it was called
 	asking sync.WaitGroup
 
-	steps // which calls f
-	f     func(Entry)
-	last  uint64 // revision that was told last
-	own   bool   // what is written is told, see [Store.wrote]
+	proc.Shared // which calls f
+	f           func(Entry)
+	last        uint64 // revision that was told last
+	own         bool   // what is written is told, see [Store.wrote]
 	// ahead are writes that come after one that was not told yet, by revision.
 	ahead map[uint64]Entry
 }
@@ -106,14 +108,14 @@ func (w *watch) tell(subject string, header nats.Header, value []byte, revision 
 	if header.Get("KV-Operation") != "" || header.Get("Nats-Marker-Reason") != "" {
 		e.Value = nil // it was removed
 	}
-	w.step(func() {
+	w.Step(func() {
 		w.take(e)
 		w.skip(w.last)
 		w.goOn()
 	})
 }
 
-// take calls f unless a later change was told. mu is held.
+// take calls f unless a later change was told. It is called in a step.
 func (w *watch) take(e Entry) {
 	if e.Revision > w.last {
 		w.last = e.Revision
@@ -122,7 +124,7 @@ func (w *watch) take(e Entry) {
 }
 
 func (w *watch) told() (last uint64) {
-	w.step(func() { last = w.last })
+	w.Step(func() { last = w.last })
 	return last
 }
 

@@ -10,15 +10,15 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Proxy hands bytes on between its clients and a server. It can lose them.
 type Proxy struct {
 	listener net.Listener
 	running  sync.WaitGroup
-
-	mu    sync.Mutex // taken by step only
-	state state
+	state    proc.Guarded[state]
 }
 
 // state is what is done to bytes, and to which.
@@ -60,17 +60,10 @@ func Between(t testing.TB, target string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	p := &Proxy{listener: l, state: state{target: strings.TrimPrefix(target, "nats://"), conns: map[net.Conn]bool{}}}
+	p := &Proxy{listener: l, state: proc.Guarded[state]{Value: state{target: strings.TrimPrefix(target, "nats://"), conns: map[net.Conn]bool{}}}}
 	p.running.Go(p.accept)
 	t.Cleanup(p.Close)
 	return p
-}
-
-// step has the state to itself, and waits for nothing.
-func (p *Proxy) step(do func(*state)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	do(&p.state)
 }
 
 // Addr is where clients connect to.
@@ -79,7 +72,7 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 // Set changes the mode. With [Pass] the connections are closed, as bytes are
 // missing in them; clients come back.
 func (p *Proxy) Set(m Mode) {
-	p.step(func(s *state) {
+	p.state.Step(func(s *state) {
 		if s.mode = m; m == Pass {
 			s.drop()
 		}
@@ -90,9 +83,9 @@ func (p *Proxy) Set(m Mode) {
 // called. something is closed once there is anything.
 func (p *Proxy) Hold() (something <-chan struct{}, release func()) {
 	holds, held := make(chan struct{}), make(chan struct{})
-	p.step(func(s *state) { s.holds, s.held = holds, held })
+	p.state.Step(func(s *state) { s.holds, s.held = holds, held })
 	return holds, func() {
-		p.step(func(s *state) { s.holds, s.held = nil, nil })
+		p.state.Step(func(s *state) { s.holds, s.held = nil, nil })
 		close(held)
 	}
 }
@@ -100,7 +93,7 @@ func (p *Proxy) Hold() (something <-chan struct{}, release func()) {
 // hold waits until what a client has sent may go on.
 func (p *Proxy) hold() {
 	var held chan struct{}
-	p.step(func(s *state) {
+	p.state.Step(func(s *state) {
 		if held = s.held; s.holds != nil {
 			close(s.holds)
 			s.holds = nil
@@ -112,12 +105,12 @@ func (p *Proxy) hold() {
 }
 
 // Point makes the proxy one for another server. Connections that there are stay.
-func (p *Proxy) Point(target string) { p.step(func(s *state) { s.target = target }) }
+func (p *Proxy) Point(target string) { p.state.Step(func(s *state) { s.target = target }) }
 
 // Close ends the proxy and all connections.
 func (p *Proxy) Close() {
 	p.listener.Close()
-	p.step(func(s *state) {
+	p.state.Step(func(s *state) {
 		s.drop()
 		s.conns = nil
 	})
@@ -139,14 +132,14 @@ func (p *Proxy) accept() {
 			return
 		}
 		var target string
-		p.step(func(s *state) { target = s.target })
+		p.state.Step(func(s *state) { target = s.target })
 		server, err := net.Dial("tcp", target)
 		if err != nil {
 			client.Close()
 			continue
 		}
 		closed := false
-		p.step(func(s *state) {
+		p.state.Step(func(s *state) {
 			if closed = s.conns == nil; !closed {
 				s.conns[client], s.conns[server] = true, true
 			}
@@ -172,7 +165,7 @@ func (p *Proxy) copy(to, from net.Conn, lost Mode) {
 			p.hold()
 		}
 		dropped := false
-		p.step(func(s *state) { dropped = s.mode >= lost })
+		p.state.Step(func(s *state) { dropped = s.mode >= lost })
 		if n > 0 && !dropped {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return

@@ -40,7 +40,7 @@ func (b beside) Write(p []byte) (int, error) {
 
 // say keeps lines until something is drawn, and sees to it that it is.
 func (t *Term) say(lines []string) {
-	t.step(func(d *due) { d.said = append(d.said, lines...) })
+	t.due.Step(func(d *due) { d.said = append(d.said, lines...) })
 	select {
 	case t.spoken <- struct{}{}:
 	default:

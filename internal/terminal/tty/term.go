@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/muesli/cancelreader"
 
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -50,15 +51,7 @@ type Term struct {
 	done    sync.WaitGroup
 	spoken  chan struct{} // holds one when there is something said to be shown
 
-	mu  sync.Mutex // only step takes it
-	due due
-}
-
-// step has what is due to itself.
-func (t *Term) step(do func(*due)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	do(&t.due)
+	due proc.Guarded[due]
 }
 
 // due is what has to be done before anything is drawn.
@@ -80,7 +73,7 @@ func (d *Device) Start(ctx context.Context) (*Term, error) {
 	// Before the terminal is changed: from here on a signal must not end the
 	// process, and a resize must not be missed.
 	t := &Term{d: d, events: make(chan any), signals: make(chan os.Signal, 1), spoken: make(chan struct{}, 1), in: seen.NewInlet(d.in).Keys()}
-	t.due.size = Size{d.Width, d.Height}
+	t.due.Value.size = Size{d.Width, d.Height}
 	signal.Notify(t.signals, ends...)
 	resized, continued, quiet := changes()
 	t.quiet = quiet
@@ -143,7 +136,7 @@ func (t *Term) Close() {
 // size again may have lost lines in between.
 func (t *Term) fit() {
 	var now due
-	t.step(func(d *due) {
+	t.due.Step(func(d *due) {
 		now = *d
 		d.resized, d.suspend, d.continued, d.said = false, false, false, nil
 	})
@@ -166,7 +159,7 @@ func (t *Term) fit() {
 
 // stopProcess stops the process until somebody lets it go on.
 func (t *Term) stopProcess() {
-	stopping := func(v bool) { t.step(func(d *due) { d.stopping = v }) }
+	stopping := func(v bool) { t.due.Step(func(d *due) { d.stopping = v }) }
 	stopping(true)
 	if !stopProcess() {
 		stopping(false)
@@ -273,7 +266,7 @@ func (t *Term) watch(ctx, inner context.Context, chunks <-chan chunk, resized, c
 		case <-continued:
 			events = t.continues()
 		case <-t.spoken: // whoever takes an event draws
-			t.step(func(d *due) { events = []any{d.size} })
+			t.due.Step(func(d *due) { events = []any{d.size} })
 		case s := <-t.signals:
 			events = []any{endBy(s)}
 		case <-ctx.Done():
@@ -310,14 +303,14 @@ func (t *Term) look() (Size, bool) {
 	if !ok {
 		return Size{}, false
 	}
-	t.step(func(d *due) { d.size, d.resized = Size{w, h}, true })
+	t.due.Step(func(d *due) { d.size, d.resized = Size{w, h}, true })
 	return Size{w, h}, true
 }
 
 // continues is told that the process goes on.
 func (t *Term) continues() (events []any) {
 	t.look()
-	t.step(func(d *due) {
+	t.due.Step(func(d *due) {
 		d.continued, d.stopping = !d.stopping, false
 		events = []any{d.size}
 	})
@@ -329,7 +322,7 @@ func (t *Term) continues() (events []any) {
 func (t *Term) suspends(events []any) []any {
 	for i, ev := range events {
 		if k, ok := ev.(Key); ok && k.Name == "ctrl+z" {
-			t.step(func(d *due) { d.suspend, events[i] = true, d.size })
+			t.due.Step(func(d *due) { d.suspend, events[i] = true, d.size })
 		}
 	}
 	return events

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Patience is how long a test waits for what should come at once.
@@ -34,7 +36,7 @@ type Console struct {
 	ptmx *os.File
 	done sync.WaitGroup
 
-	mu      sync.Mutex    // taken by step only; what follows is changed in it
+	shared  proc.Shared   // has what follows
 	changed chan struct{} // closed at the next output
 	em      *emulator
 	raw     strings.Builder
@@ -95,18 +97,11 @@ func Pollable(t testing.TB, f *os.File) *os.File {
 	return os.NewFile(uintptr(fd), "ptmx")
 }
 
-// step has what was written to itself, and waits for nothing.
-func (c *Console) step(do func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	do()
-}
-
 func (c *Console) read() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := c.ptmx.Read(buf)
-		c.step(func() {
+		c.shared.Step(func() {
 			c.raw.Write(buf[:n])
 			_, _ = c.em.Write(buf[:n])
 			close(c.changed)
@@ -120,7 +115,7 @@ func (c *Console) read() {
 
 // screen is what the terminal shows now; changed is closed when it may be another one.
 func (c *Console) screen() (s Screen, changed chan struct{}) {
-	c.step(func() {
+	c.shared.Step(func() {
 		e := c.em
 		s = Screen{Text: e.text(e.rows, false), Marked: e.text(e.rows, e.cursor), History: e.text(e.history, false),
 			Cursor: e.cursor, AutoWrap: e.autoWrap, Paste: e.paste}
@@ -163,7 +158,7 @@ func (c *Console) Sends(keys string) {
 // Resizes gives the terminal another size.
 func (c *Console) Resizes(width, height int) {
 	c.t.Helper()
-	c.step(func() { c.em.resize(width, height) })
+	c.shared.Step(func() { c.em.resize(width, height) })
 	if err := pty.Setsize(c.ptmx, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)}); err != nil {
 		c.t.Fatal(err)
 	}
@@ -174,7 +169,7 @@ func (c *Console) HangsUp() { _ = c.ptmx.Close() }
 
 // Wrote is all that was written to the terminal.
 func (c *Console) Wrote() (all string) {
-	c.step(func() { all = c.raw.String() })
+	c.shared.Step(func() { all = c.raw.String() })
 	return all
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
@@ -48,9 +49,9 @@ const (
 type client struct {
 	socket *websocket.Conn
 
-	watch.Shared // has what follows
-	serial       int
-	pending      map[int]func(reply gjson.Result, ok bool) // called by the reader: it must not block
+	proc.Shared // has what follows
+	serial      int
+	pending     map[int]func(reply gjson.Result, ok bool) // called by the reader: it must not block
 }
 
 // dial connects, and says who we are. The version is Codex's.

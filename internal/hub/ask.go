@@ -160,9 +160,9 @@ func (s *state) match(r *Record, began time.Time) (f found) {
 	}
 	f.nameTaken = f.nameTaken && f.known == nil && f.left == nil
 	// Another hub may know of something to take over, or that an outcome was used.
-	mayTakeOver := f.known == nil && r.Asker != "" && r.again
-	mayBeUsed := f.known != nil && r.Asker == "" && !f.known.Open()
-	f.unsure = mayTakeOver || mayBeUsed
+	if f.unsure = r.again; f.known != nil {
+		f.unsure = r.Asker == "" && !f.known.Open()
+	}
 	return f
 }
 

@@ -20,7 +20,8 @@ func DataDir() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "acp-bridge", "hub"), nil
 	}
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+	switch runtime.GOOS {
+	case "windows", "darwin":
 		dir, err := os.UserConfigDir()
 		return filepath.Join(dir, "acp-bridge", "hub"), err
 	}

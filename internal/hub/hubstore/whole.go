@@ -249,7 +249,7 @@ func splits(body []byte, subject, headers int) bool {
 // keyByte reports whether a key may have the byte. No value begins with one: they are
 // JSON objects, or packed ones.
 func keyByte(b byte) bool {
-	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte("-/_=.", b) >= 0
+	return strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-/_=.", rune(b))
 }
 
 // valueKey is the key of the value in a record, if it looks like one.

@@ -84,15 +84,15 @@ func drawn(list []*hub.Record, draw func(*hub.Record) card) iter.Seq[card] {
 // revision pins down.
 func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g given) error {
 	form := g.form
-	revision, err := strconv.ParseUint(form.Get("revision"), 10, 64)
+	revision, _ := strconv.ParseUint(form.Get("revision"), 10, 64) // 0 is none
 	ref := hub.Ref{Group: form.Get("group"), Conversation: decodeID(form.Get("conversation")), ID: decodeID(form.Get("question")), Revision: revision, Fingerprint: form.Get("asked"), May: s.may(d)}
-	if err != nil || revision == 0 || ref.ID == "" || ref.Fingerprint == "" {
+	if revision == 0 || ref.ID == "" || ref.Fingerprint == "" {
 		return statusError{http.StatusBadRequest, "the form does not say which question it answers"}
 	}
 	if do := form.Get("do"); do != "" && do != "answer" && do != "cancel" && do != "decline" {
 		return statusError{http.StatusBadRequest, "do: expected answer, decline or cancel"}
 	}
-	_, err = s.find(d, ref)
+	_, err := s.find(d, ref)
 	if errors.Is(err, hub.ErrNotFound) { // another hub may have shown it
 		if err = s.board.CatchUp(r.Context()); err == nil {
 			_, err = s.find(d, ref)

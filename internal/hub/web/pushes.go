@@ -111,8 +111,9 @@ func shortly(r *hub.Record) (title, text string, picks []int) {
 		if buttons(r) {
 			for _, class := range []string{"allow", "reject"} {
 				for i := range r.Call.Questions[0].Options {
-					if pickOf(r, i) == class && len(picks) < 2 && (len(picks) == 0 || pickOf(r, picks[0]) != class) {
+					if pickOf(r, i) == class {
 						picks = append(picks, i)
+						break
 					}
 				}
 			}

@@ -101,10 +101,10 @@ func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec 
 		rec, err = s.wait(r.Context(), rec, lookTime, d.login())
 	}
 	switch {
+	case named && r.Context().Err() != nil: // it comes back, for its answer, too
+		return nil
 	case err == nil && !rec.Open() && !rec.End.Elsewhere && rec.End.By != "":
 		s.answerHook(w, r, d, rec, a)
-		return nil
-	case rec.Open() && named && r.Context().Err() != nil:
 		return nil
 	case rec.Open() && named && !blocks && s.serving.Err() != nil:
 		return context.Canceled

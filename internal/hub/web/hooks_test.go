@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -194,6 +195,25 @@ func TestHookTakesBack(t *testing.T) {
 	end := s.settled(r).End
 	require.Equal(t, "failed", end.Outcome)
 	require.Contains(t, end.Reason, "dismissed in the terminal")
+}
+
+// An answer is still there when the connection breaks as it is handed out.
+func TestHookHangsUpAtItsAnswer(t *testing.T) {
+	t.Parallel()
+	s := newHooked(t)
+	body := saysOf("PermissionRequest", "AskUserQuestion", askInput, "acp_bridge_held", "ONE")
+	_, hangUp := s.hold(body)
+	hangUp()
+	r := s.held
+	s.respond(200, r, `{"Which database?":"SQLite"}`)
+	ctx, gone := context.WithCancel(t.Context())
+	gone()
+	req := httptest.NewRequestWithContext(ctx, http.MethodPost, s.url+"/hooks/claude", strings.NewReader(body))
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	req.Header.Set("Content-Type", "application/json")
+	s.server.ServeHTTP(httptest.NewRecorder(), req)
+	told, _ := s.send(body)
+	require.Contains(t, <-told, "SQLite")
 }
 
 // An event may be longer than anybody reads, and has a limit.

@@ -352,7 +352,7 @@ func TestAQuestionOfAnotherDevice(t *testing.T) {
 	require.NoError(t, err)
 	l := h.link(d, out, bot)
 	ask(t, d, "toolu_1a")
-	await(t, board, func(r *hub.Record) bool { return r.Call.ID == "toolu_1a" && r.Device == "bot" })
+	await(t, board, func(r *hub.Record) bool { return r.Call.ID == "toolu_1a" && strings.HasPrefix(r.Device, "bot~") })
 	l.Close()
 	require.Zero(t, out.Count("level=WARN"), out.String())
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Can is what a credential may do.
@@ -57,6 +58,7 @@ type Device struct {
 	// owner's own group. It asks in the first one unless it names another.
 	Groups []string `json:"groups,omitempty"`
 
+	minted  string // that of keptDevice
 	token   string // hash of its token
 	session string // hash of the cookie with which it came, if it did
 	page    []byte // hash of what its page knows, see [loginSession]
@@ -88,6 +90,16 @@ type Access struct {
 // hash.
 type login struct{ device, session string }
 
+// id is what a device is known by in what it asks: the next one of its name is another. Of
+// one that a hub of before has added it is the name.
+func (d *Device) id() string { return cmp.Or(d.minted, d.Name) }
+
+// nameOf is the name of the device with an id.
+func nameOf(id string) string {
+	name, _, _ := strings.Cut(id, "~")
+	return name
+}
+
 func (d *Device) login() login { return login{d.Name, d.session} }
 
 type kept struct {
@@ -115,7 +127,9 @@ type kept struct {
 
 type keptDevice struct {
 	Device
-	Hash []byte `json:"hash"`
+	// Minted is its name and what tells it from others of that name: no name has a ~ in it.
+	Minted string `json:"id,omitempty"`
+	Hash   []byte `json:"hash"`
 
 	rest rest
 }
@@ -196,7 +210,7 @@ func (a *Access) add(by *Device, name string, can Can, groups []string) (token s
 		if slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return d.Name == name }) {
 			return badf("device %q is there already", name)
 		}
-		k.Devices = append(k.Devices, keptDevice{Device: Device{Name: name, Can: can, Added: time.Now().UTC().Truncate(time.Second), Groups: groups}, Hash: hash[:]})
+		k.add(name, can, groups, hash)
 		return nil
 	})
 	if err != nil {
@@ -213,14 +227,15 @@ func (a *Access) Remove(name string) error { return a.remove(nil, name) }
 
 func (a *Access) remove(by *Device, name string) error {
 	return a.change(by, func(k *kept) error {
-		if _, ok := k.device(name); !ok || name == Owner {
+		d, ok := k.device(name)
+		if !ok || name == Owner {
 			return fmt.Errorf("%w: %q", ErrNoDevice, name)
 		}
 		k.Devices = slices.DeleteFunc(k.Devices, func(d keptDevice) bool { return d.Name == name })
 		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool { return s.Device == name || s.Maker == name })
 		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return c.Device == name || c.Maker == name })
 		k.Pushes = slices.DeleteFunc(k.Pushes, func(p subscription) bool { return p.Device == name })
-		k.Removed = append(slices.Clone(k.Removed), name)
+		k.Removed = append(slices.Clone(k.Removed), d.id())
 		return nil
 	})
 }
@@ -276,16 +291,19 @@ func (a *Access) newCode(by *Device, c loginCode) (string, error) {
 	})
 }
 
+func (k *kept) add(name string, can Can, groups []string, hash [sha256.Size]byte) Device {
+	d := keptDevice{Device: Device{Name: name, Can: can, Added: time.Now().UTC().Truncate(time.Second), Groups: groups}, Minted: name + "~" + life.Mint(), Hash: hash[:]}
+	k.Devices = append(k.Devices, d)
+	return d.known()
+}
+
 // addPhone makes a device for a browser that has logged in with such a code.
 func (k *kept) addPhone(groups []string) Device {
 	name := "phone"
 	for n := 2; slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return d.Name == name }); n++ {
 		name = fmt.Sprintf("phone-%d", n)
 	}
-	hash := sha256.Sum256([]byte(NewToken())) // nobody has its token
-	d := keptDevice{Device: Device{Name: name, Can: CanAnswer, Added: time.Now().UTC().Truncate(time.Second), Groups: groups}, Hash: hash[:]}
-	k.Devices = append(k.Devices, d)
-	return d.known()
+	return k.add(name, CanAnswer, groups, sha256.Sum256([]byte(NewToken()))) // nobody has its token
 }
 
 // device returns a device by name, the owner included.
@@ -302,7 +320,7 @@ func (k *kept) device(name string) (Device, bool) {
 }
 
 func (d keptDevice) known() Device {
-	d.token = string(d.Hash)
+	d.token, d.minted = string(d.Hash), d.Minted
 	return d.Device
 }
 

@@ -86,7 +86,7 @@ func (s *Server) askedBy(r *http.Request, d Device, asker string) (*hub.Record, 
 	if err != nil {
 		return nil, err
 	}
-	return s.find(d, hub.Ref{Group: group, Conversation: r.PathValue("id"), ID: r.PathValue("question"), Device: d.Name, Asker: asker})
+	return s.find(d, hub.Ref{Group: group, Conversation: r.PathValue("id"), ID: r.PathValue("question"), Device: d.id(), Asker: asker})
 }
 
 func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Device) error {
@@ -144,7 +144,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 	if err != nil {
 		return err
 	}
-	rec, err := s.wait(r.Context(), a.rec, a.wait, d.login())
+	rec, err := s.wait(r.Context(), a.rec, a.wait, d)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (s *Server) beginAsk(r *http.Request, d *Device, g *given) (*asks, error) {
 	if err != nil {
 		return nil, refused(name, g.json, err)
 	}
-	a.Device, a.May = d.Name, s.may(*d)
+	a.Device, a.May = d.id(), s.may(*d)
 	if a.Group, err = asksIn(r, *d); err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (s *Server) left(w http.ResponseWriter, r *http.Request, d Device, g given)
 	if a.Group, err = asksIn(r, d); err != nil {
 		return err
 	}
-	a.Device = d.Name
+	a.Device = d.id()
 	rec, err := s.board.Left(r.Context(), a)
 	if err != nil {
 		return err
@@ -353,7 +353,7 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) e
 	if rec, err = s.askedLast(r, d, rec); err != nil {
 		return err
 	}
-	if rec, err = s.wait(r.Context(), rec, wait, d.login()); err != nil {
+	if rec, err = s.wait(r.Context(), rec, wait, d); err != nil {
 		return err
 	}
 	if !rec.Open() && rec.End.By == "" {
@@ -361,7 +361,7 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) e
 			return err
 		}
 	}
-	return reply(w, questionOf(rec, rec.Of(d.Name)), nil)
+	return reply(w, questionOf(rec, rec.Of(d.id())), nil)
 }
 
 // askedLast returns what was asked last under the id of a record. If that is
@@ -380,16 +380,16 @@ func (s *Server) askedLast(r *http.Request, d Device, rec *hub.Record) (*hub.Rec
 // wait waits for a question to be settled. The asker counts as there, if it is its
 // device that waits: others only look. It returns
 // an error if the device was removed meanwhile: then it gets nothing.
-func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, by login) (*hub.Record, error) {
+func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, by Device) (*hub.Record, error) {
 	if wait == 0 || !rec.Open() {
 		return rec, nil
 	}
-	device := s.access.being(by)
+	device := s.access.being(by.login())
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	defer context.AfterFunc(device, cancel)()
 	defer context.AfterFunc(s.serving, cancel)()
-	if rec.Of(by.device) {
+	if rec.Of(by.id()) {
 		rec = s.board.Wait(ctx, rec)
 	} else {
 		rec = s.board.Watch(ctx, rec)

@@ -32,7 +32,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) error 
 	}
 	begun, to := s.board.Revision(), ""
 	if d.Can == CanAsk {
-		to = d.Name
+		to = d.id()
 	}
 	after := cmp.Or(r.Header.Get("Last-Event-ID"), r.Form.Get("after"))
 	return s.follow(w, r, d, feed{

@@ -56,7 +56,7 @@ func (d *Device) first() string {
 
 // sees reports whether a device may know of a question.
 func (d *Device) sees(r *hub.Record) bool {
-	return d.in(r.Group) && (d.Can != CanAsk && d.Can != CanHook || r.Of(d.Name))
+	return d.in(r.Group) && (d.Can != CanAsk && d.Can != CanHook || r.Of(d.id()))
 }
 
 // named reads which group a request names.
@@ -177,7 +177,7 @@ func (s *Server) find(d Device, ref hub.Ref) (*hub.Record, error) {
 		return nil, fmt.Errorf("conversation %q: %w", ref.Conversation, hub.ErrNotFound)
 	}
 	own := ref
-	own.Device = d.Name
+	own.Device = d.id()
 	if d.Can == CanAsk || ref.Device != "" {
 		return s.board.FindRef(own)
 	}

@@ -45,7 +45,7 @@ type toolCall struct {
 	taken bool // by a request
 }
 
-func placeAt(d Device, e hook.Event) place { return place{d.Name, e.Session, e.Process, e.Agent} }
+func placeAt(d Device, e hook.Event) place { return place{d.id(), e.Session, e.Process, e.Agent} }
 
 func keyAt(d Device, e hook.Event) callKey {
 	return callKey{placeAt(d, e), e.Tool, sha256.Sum256(canonical(e.Input))}

@@ -82,7 +82,7 @@ func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hoo
 	return s.board.Ask(r.Context(), hub.Asking{
 		Group: d.first(), Conversation: e.Session, Name: "hook_" + name[:min(16, len(name))], Kind: a.Kind, Agent: "Claude Code", Machine: machine, Dir: e.Dir, Detail: a.Detail,
 		About:  told,
-		Device: d.Name, Asker: name, May: s.may(d), Dialect: hook.Dialect, Document: g.json, Call: a.Call,
+		Device: d.id(), Asker: name, May: s.may(d), Dialect: hook.Dialect, Document: g.json, Call: a.Call,
 		Hold: &hub.Hold{Call: s.hooked.take(d, e), Agent: e.Agent},
 	})
 }
@@ -96,9 +96,9 @@ func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec 
 	if blocks {
 		wait = cmp.Or(s.opts.Block, BlockTime)
 	}
-	rec, err := s.wait(r.Context(), rec, wait, d.login())
+	rec, err := s.wait(r.Context(), rec, wait, d)
 	for err == nil && blocks && rec.Open() && s.access.Away(rec.Group) && r.Context().Err() == nil && s.serving.Err() == nil {
-		rec, err = s.wait(r.Context(), rec, lookTime, d.login())
+		rec, err = s.wait(r.Context(), rec, lookTime, d)
 	}
 	switch {
 	case named && r.Context().Err() != nil: // it comes back, for its answer, too
@@ -172,7 +172,7 @@ func replyRaw(w http.ResponseWriter, body []byte) error {
 // hookEnds moves what is held in a session on to where an event says that it is.
 func (s *Server) hookEnds(ctx context.Context, d Device, e hook.Event) {
 	defer s.hookLeaves(ctx, d, e)
-	held := s.board.Held(d.first(), e.Session, d.Name)
+	held := s.board.Held(d.first(), e.Session, d.id())
 	s.uncross(d, e, held)
 	for _, rec := range held {
 		s.hookEnd(ctx, d, rec, e.Ends(heldAs(rec, s.callOf(d, rec))))
@@ -227,7 +227,7 @@ func (s *Server) hookLeaves(ctx context.Context, d Device, e hook.Event) {
 	if e.Name != hook.SessionEnd {
 		return
 	}
-	asked := only(s.board.Conversation(d.first(), e.Session), func(r *hub.Record) bool { return r.Device == d.Name })
+	asked := only(s.board.Conversation(d.first(), e.Session), func(r *hub.Record) bool { return r.Device == d.id() })
 	if len(asked) == 0 || asked[len(asked)-1].Open() {
 		return
 	}

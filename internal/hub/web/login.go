@@ -135,7 +135,7 @@ func (s *Server) Abandon(ctx context.Context) error {
 			})
 		}
 		if err != nil {
-			return fmt.Errorf("end what device %s has asked: %w", name, err)
+			return fmt.Errorf("end what device %s has asked: %w", nameOf(name), err)
 		}
 	}
 	return nil

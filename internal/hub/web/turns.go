@@ -56,7 +56,7 @@ func turnOf(d Device, e hook.Event, said about.About) (t turn, ok bool) {
 func newTurn(d Device, group, conversation string, told hublink.Turn) turn {
 	return turn{
 		Group: group, Conversation: conversation, Agent: clean.Truncate(clean.Line(told.Agent), maxAgent), Cwd: clean.Truncate(clean.Line(told.Dir), maxWords),
-		Event: told.Event, Text: words(told.Text), Prompt: words(told.Prompt), At: time.Now().UTC(), device: d.Name,
+		Event: told.Event, Text: words(told.Text), Prompt: words(told.Prompt), At: time.Now().UTC(), device: d.id(),
 	}
 }
 
@@ -96,7 +96,7 @@ func (s *Server) tellsOf(d Device, group, conversation string) error {
 	if r, err := s.board.FindRef(ref); err != nil || d.sees(r) {
 		return nil
 	}
-	ref.Device = d.Name
+	ref.Device = d.id()
 	_, err := s.board.FindRef(ref)
 	return err
 }

@@ -147,7 +147,7 @@ func facetsOf(open []*hub.Record, v view) (facets []facet) {
 // it cannot choose, unless that is the owner's own, or the one that hook install has made
 // for this machine.
 func agentOf(r *hub.Record) string {
-	agent, device := short(r.Agent, 60), short(r.Device, 60)
+	agent, device := short(r.Agent, 60), short(nameOf(r.Device), 60)
 	if device != "" && device != Owner && device != "claude-"+r.Machine && agent != "" && agent != device {
 		return fmt.Sprintf("%s (%s)", agent, device)
 	}

@@ -67,7 +67,7 @@ func RunClaude(ctx context.Context, in io.Reader, out io.Writer) {
 		h.about = aboutSession(e) // with what its user began the turn
 	}
 	if !e.Asks() {
-		h.note(ctx, data)
+		h.note(ctx, data, out)
 		return
 	}
 	answers := make(chan bool, 1)
@@ -82,7 +82,12 @@ func RunClaude(ctx context.Context, in io.Reader, out io.Writer) {
 	if ctx.Err() != nil || h.ended.Load() {
 		h.takeBack()
 	}
-	if err == nil && clean.ValidJSON(reply) && gjson.GetBytes(reply, "hookSpecificOutput").Exists() {
+	h.print(out, reply, err)
+}
+
+// print has Claude Code hear what the hub says to this event.
+func (h *hookRun) print(out io.Writer, reply []byte, err error) {
+	if err == nil && clean.ValidJSON(reply) && gjson.GetBytes(reply, "hookSpecificOutput.hookEventName").Str == h.event.Name {
 		_, _ = out.Write(reply)
 	}
 }
@@ -121,12 +126,13 @@ func (s silence) tell(talk func() error) {
 	}
 }
 
-// note tells the hub of an event that nobody has to answer.
-func (h *hookRun) note(ctx context.Context, data []byte) {
+// note tells the hub of an event that nobody has to answer: what it says is there at once.
+func (h *hookRun) note(ctx context.Context, data []byte, out io.Writer) {
 	hookSilence.tell(func() error {
 		ctx, cancel := context.WithTimeout(ctx, HubTime)
 		defer cancel()
-		_, _ = h.post(ctx, data)
+		reply, err := h.post(ctx, data)
+		h.print(out, reply, err)
 		return ctx.Err()
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
-	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 )
@@ -59,9 +58,11 @@ func (e Event) Asking() (Asking, error) {
 	switch {
 	case e.Name == Elicitation:
 		return a.ofForm()
-	case e.Name != PermissionRequest || e.Tool == "":
+	case !e.Asks() || e.Tool == "":
 		return a, fmt.Errorf("%w: it asks nothing", ErrNotHere)
-	case e.Tool == questionTool:
+	case e.Name == PermissionDenied && (e.ToolUse == "" || e.Prompt == ""):
+		return a, fmt.Errorf("%w: it does not say which call it was, in which turn", ErrNotHere)
+	case e.Tool == questionTool && e.Name == PermissionRequest:
 		call, err := convert.Parse(e.Input, convert.Limits{})
 		if err != nil {
 			return a, fmt.Errorf("%w: %w", ErrNotHere, err)
@@ -86,18 +87,19 @@ func (a *Asking) ofTool() error {
 	if a.Detail = clean.Indented(e.Input); !clean.ValidJSON(e.Input) || len(a.Detail) > maxDetail {
 		return fmt.Errorf("%w: it is longer than %d bytes", ErrNotHere, maxDetail)
 	}
-	q := convert.Question{Text: display.Tool{Name: e.Tool, Input: e.Input}.Info(e.Dir).Title, Closed: true}
-	if e.Tool == planTool {
+	q := convert.Question{Text: e.title(), Closed: true}
+	switch {
+	case e.Name == PermissionDenied:
+		q.Text, a.choices = e.blocked(), Choices(nil)
+		a.choices[1].About = "" // there is no place for a reason
+	case e.Tool == planTool:
 		plan := gjson.GetBytes(e.Input, "plan")
 		if plan.Exists() && plan.Type != gjson.String || !plan.Exists() && gjson.GetBytes(e.Input, "planFilePath").Exists() {
 			return fmt.Errorf("%w: there is no plan to see", ErrNotHere)
 		}
 		a.choices = planChoices(!clean.Blank(plan.Str))
-	} else {
+	default:
 		a.choices = Choices(e.Suggestions)
-	}
-	if clean.Blank(q.Text) {
-		q.Text = e.Tool
 	}
 	for _, c := range a.choices {
 		q.Options = append(q.Options, convert.Option{Label: c.Label, Description: c.About})
@@ -150,7 +152,10 @@ func (a Asking) Reply(o convert.Outcome) (json.RawMessage, error) {
 		}
 		return decided(dialect.ClaudeResult(a.Call, o)), nil
 	}
-	if o.Status != convert.Answered {
+	switch {
+	case a.event.Name == PermissionDenied:
+		return a.retries(o)
+	case o.Status != convert.Answered:
 		return denied("The user dismissed the permission request"), nil
 	}
 	return a.decide(o)
@@ -158,7 +163,7 @@ func (a Asking) Reply(o convert.Outcome) (json.RawMessage, error) {
 
 // decide is what becomes of a permission.
 func (a Asking) decide(o convert.Outcome) (json.RawMessage, error) {
-	i, words, err := about.Tool{Picks: a.Picks}.Picked(a.Call.Questions[0].Options, o.Answers)
+	i, words, err := a.picked(o)
 	switch {
 	case err != nil:
 		return nil, err
@@ -167,6 +172,13 @@ func (a Asking) decide(o convert.Outcome) (json.RawMessage, error) {
 	}
 	return decided(a.allow(a.choices[i], words)), nil
 }
+
+func (a Asking) picked(o convert.Outcome) (int, string, error) {
+	return about.Tool{Picks: a.Picks, NoReason: a.NoReason()}.Picked(a.Call.Questions[0].Options, o.Answers)
+}
+
+// NoReason reports whether there is no place for words beside a rejection.
+func (a Asking) NoReason() bool { return a.event.Name == PermissionDenied }
 
 // allow is a yes. Claude Code passes over one for a plan without its input.
 func (a Asking) allow(c Choice, plan string) json.RawMessage {

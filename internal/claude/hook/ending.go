@@ -50,12 +50,15 @@ type Ending struct {
 //	|---------------------------------------|--------------------|--------------------------------|
 //	| PostToolUse, …Failure of its call     | answered elsewhere | arrived; late if it said other |
 //	| PostToolBatch with its call           | over: no, or talk  | arrived if it was a no; late   |
-//	| Stop, StopFailure, UserPromptSubmit   | over, without agent | nothing                       |
-//	| SubagentStop of its agent             | over               | nothing                        |
-//	| SessionEnd                            | over               | nothing                        |
+//	| Stop, StopFailure, UserPromptSubmit   | over, without agent | nothing; late: a pass         |
+//	| SubagentStop of its agent             | over               | nothing; late: a pass          |
+//	| SessionEnd                            | over               | nothing; late: a pass          |
 //	| AnsweredThere, by the same program    | answered elsewhere | nothing                        |
-//	| TakenBack, by the same program        | over               | nothing                        |
+//	| TakenBack, by the same program        | over               | nothing; late: a pass          |
 //	| anything else                         | nothing            | nothing                        |
+//
+// A pass is a yes to what auto mode blocked, as long as it was not used. The call that used it
+// is that of the asking from then on.
 //
 // The main thread's turn ends, and a prompt comes by itself, while a sub-agent still
 // asks. What happens in another terminal, in which the same session is open, ends nothing
@@ -73,25 +76,29 @@ func (e Event) Ends(h Held) Ending {
 			return e.ran(h)
 		}
 	case PostToolBatch:
-		if mine && slices.Contains(e.Calls, h.Call) {
+		switch {
+		case !mine || !slices.Contains(e.Calls, h.Call):
+		case asked.Name == PermissionDenied:
+			return h.stays(asked)
+		default:
 			return e.refused(h)
 		}
 	case Stop, StopFailure, UserPromptSubmit:
 		if h.Agent == "" && e.Agent == "" {
-			return over(h, "its turn has ended in the terminal")
+			return h.over(asked, "its turn has ended in the terminal")
 		}
 	case SubagentStop:
 		if h.Agent != "" && h.Agent == e.Agent {
-			return over(h, "its sub-agent has ended")
+			return h.over(asked, "its sub-agent has ended")
 		}
 	case SessionEnd:
-		return over(h, "its session has ended")
+		return h.over(asked, "its session has ended")
 	case AnsweredThere, TakenBack:
 		switch {
-		case err != nil || h.Reply != nil || e.Held == "" || e.Held != asked.Held:
+		case err != nil || e.Held == "" || e.Held != asked.Held:
 		case e.Name == TakenBack:
-			return over(h, "it was dismissed in the terminal, or Claude Code has ended")
-		default:
+			return h.over(asked, "it was dismissed in the terminal, or Claude Code has ended")
+		case h.Reply == nil:
 			return Ending{What: Answered, Why: "it was allowed in the terminal, and runs already"}
 		}
 	}
@@ -99,12 +106,15 @@ func (e Event) Ends(h Held) Ending {
 }
 
 // over ends what is open. What was replied to has ended already, and whether Claude
-// Code had the reply is not known.
-func over(h Held, why string) Ending {
-	if h.Reply != nil {
-		return Ending{}
+// Code had the reply is not known, but that no call had the pass.
+func (h Held) over(asked Event, why string) Ending {
+	switch {
+	case h.Reply == nil:
+		return Ending{What: Over, Why: why}
+	case h.unused(asked):
+		return Ending{What: Late, Why: "the yes was not used: " + why}
 	}
-	return Ending{What: Over, Why: why}
+	return Ending{}
 }
 
 const (

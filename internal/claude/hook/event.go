@@ -16,6 +16,7 @@ import (
 const (
 	PermissionRequest  = "PermissionRequest"
 	Elicitation        = "Elicitation"
+	PermissionDenied   = "PermissionDenied" // by auto mode
 	PreToolUse         = "PreToolUse"
 	PostToolUse        = "PostToolUse"
 	PostToolUseFailure = "PostToolUseFailure"
@@ -49,15 +50,16 @@ type Event struct {
 	Input         json.RawMessage
 	// Suggestions are the rules that Claude Code offers to add.
 	Suggestions json.RawMessage
-	// Permits is the mode of the session: what is allowed without a question.
-	Permits string
+	// Permits is the mode of the session: what is allowed without a question. Prompt is the
+	// id of the prompt that began the turn.
+	Permits, Prompt string
 	// Calls are the ids of a batch.
 	Calls []string
 	// Server, Message, Mode, URL and Schema are those of a form.
 	Server, Message, Mode, URL string
 	Schema                     json.RawMessage
-	// Words are the last ones of a turn, or those of a notification, and Kind which
-	// notification or which error it is.
+	// Words are the last ones of a turn, those of a notification, or why auto mode blocked a
+	// call, and Kind which notification or which error it is.
 	Words, Kind string
 	// Held is the name that the program which holds a request gave it, see [Name], and
 	// Process the Claude Code in which it happens, see [From]: one session may be open in
@@ -119,7 +121,7 @@ func Parse(data []byte) (Event, error) {
 	if !isName(e.Name, 1, 40) || !isName(e.Session, 8, 64) {
 		return Event{}, ErrEvent
 	}
-	if max(len(e.Agent), len(e.Process), len(e.Tool), len(e.ToolUse)) > maxName { // they are remembered
+	if max(len(e.Agent), len(e.Process), len(e.Prompt), len(e.Tool), len(e.ToolUse)) > maxName { // they are remembered
 		return Event{}, fmt.Errorf("%w, and names and ids of at most %d bytes", ErrEvent, maxName)
 	}
 	return e, nil
@@ -129,10 +131,10 @@ func Parse(data []byte) (Event, error) {
 func (e *Event) texts() map[string]*string {
 	return map[string]*string{
 		"hook_event_name": &e.Name, "session_id": &e.Session, "agent_id": &e.Agent, "agent_type": &e.AgentType,
-		"cwd": &e.Dir, "transcript_path": &e.Transcript, "permission_mode": &e.Permits,
+		"cwd": &e.Dir, "transcript_path": &e.Transcript, "permission_mode": &e.Permits, "prompt_id": &e.Prompt,
 		"tool_name": &e.Tool, "tool_use_id": &e.ToolUse,
 		"mcp_server_name": &e.Server, "mode": &e.Mode, "url": &e.URL, "message": &e.Message,
-		"last_assistant_message": &e.Words, "notification_type": &e.Kind, "error": &e.Kind,
+		"last_assistant_message": &e.Words, "reason": &e.Words, "notification_type": &e.Kind, "error": &e.Kind,
 		heldMember: &e.Held, processMember: &e.Process,
 	}
 }
@@ -183,8 +185,10 @@ func object(v gjson.Result) json.RawMessage {
 }
 
 // Asks reports whether the event waits for a person.
-func (e Event) Asks() bool { return e.Name == PermissionRequest || e.Name == Elicitation }
+func (e Event) Asks() bool {
+	return e.Name == PermissionRequest || e.Name == Elicitation || e.Name == PermissionDenied
+}
 
 // Blocks reports whether Claude Code shows nothing in the terminal as long as the
 // hook waits: whoever sits there would be locked out.
-func (e Event) Blocks() bool { return e.Agent != "" || e.Name == Elicitation }
+func (e Event) Blocks() bool { return e.Agent != "" || e.Name != PermissionRequest }

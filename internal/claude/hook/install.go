@@ -17,10 +17,10 @@ const (
 	notes = 2
 )
 
-// Events are those that need a hook: two that ask, and the fewest that tell how it
+// Events are those that need a hook: three that ask, and the fewest that tell how it
 // ended. Each is told before Claude Code goes on, so that they come in their order.
 var Events = []string{
-	PermissionRequest, Elicitation, PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch,
+	PermissionRequest, Elicitation, PermissionDenied, PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch,
 	Stop, StopFailure, SubagentStop, SessionEnd, Notification,
 }
 

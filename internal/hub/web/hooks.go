@@ -46,10 +46,14 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 		return badf("%w", err)
 	}
 	if !e.Asks() {
-		s.hooked.see(d, e)
+		said := s.hooked.see(d, e)
 		s.hookEnds(r.Context(), d, e)
 		if t, ok := turnOf(d, e, about.Decode(r.Header.Get(about.Header))); ok {
 			s.turns.add(t)
+		}
+		if said != nil {
+			_ = replyRaw(w, said)
+			return nil
 		}
 		return noDecision(w)
 	}
@@ -69,8 +73,9 @@ func noDecision(w http.ResponseWriter) error { return reply(w, struct{}{}, nil) 
 
 // askHook puts what a hook asks on the board.
 func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hook.Asking) (*hub.Record, error) {
-	name := e.Held // it asks again under it
-	if !IsName(name) {
+	name := e.Held
+	// It asks again under it, but for a pass: one yes is one.
+	if !IsName(name) || e.Name == hook.PermissionDenied {
 		name = life.Mint()
 	}
 	machine := clean.Truncate(r.Header.Get(machineHeader), 100)
@@ -78,12 +83,12 @@ func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hoo
 		machine, _ = os.Hostname()
 	}
 	told := about.Decode(r.Header.Get(about.Header))
-	told.Picks = a.Picks
+	told.Picks, told.NoReason = a.Picks, a.NoReason()
 	return s.board.Ask(r.Context(), hub.Asking{
 		Group: d.first(), Conversation: e.Session, Name: "hook_" + name[:min(16, len(name))], Kind: a.Kind, Agent: "Claude Code", Machine: machine, Dir: e.Dir, Detail: a.Detail,
 		About:  told,
 		Device: d.id(), Asker: name, May: s.may(d), Dialect: hook.Dialect, Document: g.json, Call: a.Call,
-		Hold: &hub.Hold{Call: s.hooked.take(d, e), Agent: e.Agent},
+		Hold: &hub.Hold{Call: cmp.Or(s.hooked.take(d, e), e.ToolUse), Agent: e.Agent},
 	})
 }
 
@@ -104,26 +109,28 @@ func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec 
 	case named && r.Context().Err() != nil: // it comes back, for its answer, too
 		return nil
 	case err == nil && !rec.Open() && !rec.End.Elsewhere && rec.End.By != "":
-		s.answerHook(w, r, d, rec, a)
+		s.answerHook(w, r, d, rec, a, e)
 		return nil
 	case rec.Open() && named && !blocks && s.serving.Err() != nil:
 		return context.Canceled
 	case rec.Open():
-		s.withdrawHook(r, rec, blocks)
+		s.withdrawHook(r, rec, e)
 	}
 	return noDecision(w)
 }
 
 // withdrawHook takes back what nobody has answered here. It is the hub that says so:
 // whoever asked may have lost the right to say anything.
-func (s *Server) withdrawHook(r *http.Request, rec *hub.Record, blocks bool) {
+func (s *Server) withdrawHook(r *http.Request, rec *hub.Record, e hook.Event) {
 	o := convert.Outcome{Status: convert.Disconnected, Reason: "nobody answered it here: it is open in the terminal"}
 	switch {
+	case r.Context().Err() != nil && s.serving.Err() == nil:
+		o = convert.Outcome{Status: convert.Failed, Reason: "Claude Code has taken it back: it was dismissed in the terminal, or Claude Code has ended"}
+	case e.Name == hook.PermissionDenied:
+		o = convert.Outcome{Status: convert.Failed, Reason: "nobody answered it here, and it stays blocked; acp-bridge away gives more time"}
 	case s.serving.Err() != nil:
 		o.Reason = "the hub was stopped: it is open in the terminal"
-	case r.Context().Err() != nil:
-		o = convert.Outcome{Status: convert.Failed, Reason: "Claude Code has taken it back: it was dismissed in the terminal, or Claude Code has ended"}
-	case blocks:
+	case e.Blocks():
 		o.Reason = "it is asked in the terminal now; acp-bridge away says that nobody is there"
 	}
 	s.endHook(r.Context(), rec.Ref(), o, "")
@@ -138,15 +145,20 @@ func (s *Server) endHook(ctx context.Context, ref hub.Ref, o convert.Outcome, by
 
 // answerHook gives the hook what a person said. That Claude Code goes on with it is
 // known when an event of the tool call says so.
-func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, d Device, rec *hub.Record, a hook.Asking) {
+func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, d Device, rec *hub.Record, a hook.Asking, e hook.Event) {
 	body, err := a.Reply(rec.End.Result())
 	ref := rec.Ref()
 	ref.May = s.may(d)
 	ctx := context.WithoutCancel(r.Context())
 	switch {
 	case err == nil && r.Context().Err() == nil:
+		if hook.Retries(body) {
+			s.hooked.arm(d, e, rec.End.By)
+		}
 		if err = replyRaw(w, body); err == nil {
 			_, err = s.board.Delivered(ctx, ref)
+		} else {
+			s.hooked.see(d, hook.Event{Name: hook.TakenBack, Session: e.Session, Held: e.Held})
 		}
 	case err == nil:
 		_, err = s.board.Refuse(ctx, ref, "Claude Code had taken it back")
@@ -219,7 +231,7 @@ func (s *Server) uncross(d Device, e hook.Event, held []*hub.Record) {
 func sameRequest(a, b *hub.Record) bool {
 	x, _ := hook.Parse(a.Document) // they were read before
 	y, _ := hook.Parse(b.Document)
-	return !x.Apart(y) && x.Tool == y.Tool && bytes.Equal(canonical(x.Input), canonical(y.Input))
+	return x.Name == y.Name && !x.Apart(y) && x.Tool == y.Tool && bytes.Equal(canonical(x.Input), canonical(y.Input))
 }
 
 // hookLeaves notes at a session's last question that the session has ended.

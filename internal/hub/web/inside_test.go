@@ -56,6 +56,15 @@ func TestCanonicalInput(t *testing.T) {
 	require.Equal(t, string(same), string(canonical([]byte(` {"b": {"d":3,"c":2}, "a":1}`))))
 	require.NotEqual(t, string(same), string(canonical([]byte(`{"a":1,"b":{"c":2,"d":4}}`))))
 	require.Equal(t, "{no JSON", string(canonical([]byte("{no JSON"))))
+	forms := map[string]int{}
+	for i, ways := range passInputs {
+		for _, input := range ways {
+			of, known := forms[string(canonical([]byte(input)))]
+			require.True(t, !known || of == i, input)
+			forms[string(canonical([]byte(input)))] = i
+		}
+	}
+	require.Len(t, forms, len(passInputs))
 }
 
 // A script is served without some of its spaces; its texts are as they were written.

@@ -182,7 +182,7 @@ func (o *options) serverFlags(fs *cli.Flags) {
 	})
 	fs.BoolVar(&o.notifyText, "notify-text", false, "put the question's text into it")
 	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept, a `time` such as 720h; an answer that its agent has not fetched, a day at least")
-	fs.DurationVar(&o.block, "hold", web.BlockTime, "how long a hook may keep a terminal from asking unless you are away, a `time` such as 5s")
+	fs.DurationVar(&o.block, "hold", web.BlockTime, "how long a hook may keep a terminal waiting unless you are away, a `time` such as 5s")
 	fs.BoolVar(&o.verbose, "verbose", false, "log every question that is settled")
 	fs.BoolVar(&o.noLink, "no-link", false, "do not print a login link: for when others can read the log")
 }

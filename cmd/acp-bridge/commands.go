@@ -179,13 +179,13 @@ func talking() []cli.Command {
 		Words: []string{"codex", "opencode"}, Make: watchCommand,
 	}, {
 		Name: "away", Together: "let terminals wait for the hub while you are out", Summary: "let terminals wait for the hub while you are out",
-		About: "Tell a hub that nobody is at the terminal: Claude Code's sub-agents and MCP servers, Qwen Code, Copilot CLI and Gemini CLI then wait there until somebody answers. " +
+		About: "Tell a hub that nobody is at the terminal: Claude Code's sub-agents and MCP servers, what its auto mode blocks, Qwen Code, Copilot CLI and Gemini CLI then wait there until somebody answers. " +
 			"Everything else can be answered in both places anyway.",
 		Examples: []cli.Example{{Line: "acp-bridge away"}, {Line: "acp-bridge back"}},
 		Make:     awayCommand(true),
 	}, {
 		Name: "back", Beside: "away", Summary: "you are at the terminal again",
-		About:    "End acp-bridge away. What waits goes to its terminal at once.",
+		About:    "End acp-bridge away. What waits goes to its terminal at once; what auto mode blocked stays blocked.",
 		Examples: []cli.Example{{Line: "acp-bridge back"}},
 		Make:     awayCommand(false),
 	}}

@@ -112,7 +112,7 @@ func awayCommand(away bool) func(*flagSet) runner {
 			}
 			said := "Back: questions come to the terminal again.\n"
 			if away {
-				said = "Away: questions of sub-agents and MCP servers, and of Qwen, Copilot and Gemini, wait at the hub, not in the terminal. acp-bridge back ends this.\n"
+				said = "Away: questions of sub-agents and MCP servers, of Qwen, Copilot and Gemini, and what auto mode blocks wait at the hub, not in the terminal. acp-bridge back ends this.\n"
 			}
 			_, err = io.WriteString(s.Out, said)
 			return err

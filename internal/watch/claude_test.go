@@ -116,6 +116,7 @@ func TestHookThatBlocksAtAHubThatHangs(t *testing.T) {
 	require.NoError(t, State{Hub: url, Token: "x", door: claudeDoor}.write())
 	for n, blocks := range []string{
 		`{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","agent_id":"a1","tool_name":"Bash","tool_input":{"command":"make"}}`,
+		`{"hook_event_name":"PermissionDenied","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_input":{"command":"make"},"tool_use_id":"toolu_1","prompt_id":"p1"}`,
 		`{"hook_event_name":"Elicitation","session_id":"0b5c7a3e-5a0f","mcp_server_name":"s","mode":"form","message":"m","requested_schema":{}}`,
 	} {
 		require.Empty(t, hooked(t, "claude", blocks))
@@ -174,6 +175,7 @@ func TestHookAtAHubThatLies(t *testing.T) {
 		printed string
 	}{
 		"a reply":              {200, allow, "", allow},
+		"to another event":     {200, strings.Replace(allow, "Perm", "X", 1), "", ""},
 		"nothing":              {200, `{}`, "", ""},
 		"of an agent of ours":  {200, allow, "1", ""},
 		"something else":       {200, `no ` + allow, "", ""},
@@ -185,18 +187,22 @@ func TestHookAtAHubThatLies(t *testing.T) {
 		"somewhere else":       {307, allow, "", ""},
 		"somewhere else, look": {302, allow, "", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		play := func(t *testing.T, event string) {
+			of := func(text string) string { return strings.Replace(text, "PermissionRequest", event, 1) }
 			hookHome(t)
 			t.Setenv(AsksVariable, test.asks)
 			server := httptest.NewServer(watchtest.Proves("x", func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Location", elsewhere.URL+r.URL.Path)
 				w.WriteHeader(test.status)
-				_, _ = io.WriteString(w, test.body)
+				_, _ = io.WriteString(w, of(test.body))
 			}))
 			defer server.Close()
 			require.NoError(t, State{Hub: server.URL, Token: "x", door: claudeDoor}.write())
-			require.Equal(t, test.printed, hooked(t, "claude", `{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_input":{"command":"make"}}`))
-		})
+			require.Equal(t, of(test.printed), hooked(t, "claude", of(`{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_input":{"command":"make"}}`)))
+		}
+		for _, event := range []string{"PermissionRequest", "PermissionDenied", "PreToolUse", "PostToolBatch"} {
+			t.Run(name+", "+event, func(t *testing.T) { play(t, event) })
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 // Finding is one thing that acp-bridge doctor looked at.
@@ -61,21 +62,24 @@ func ExamineClaude(ctx context.Context, version string) []Finding {
 // Installed says whether Claude Code has the hooks.
 func (st State) Installed() Finding {
 	const again = "run acp-bridge hook install again"
-	name := filepath.Join(transcript.ConfigDir(os.Getenv), "settings.json")
-	data, _ := os.ReadFile(name)
-	if st.Settings == "" {
-		if gjson.GetBytes(data, "enabledPlugins."+gjson.Escape(pluginID)).Bool() {
-			return Fine("hooks", "the plugin "+pluginID+" is enabled")
+	file, found := st.Settings, "are in "+st.Settings
+	if file == "" {
+		name := filepath.Join(transcript.ConfigDir(os.Getenv), "settings.json")
+		data, _ := os.ReadFile(name)
+		if !gjson.GetBytes(data, "enabledPlugins."+gjson.Escape(pluginID)).Bool() {
+			return Wrong("hooks", "the plugin "+pluginID+" is not enabled in "+name, again)
 		}
-		return Wrong("hooks", "the plugin "+pluginID+" is not enabled in "+name, again)
+		dir, _ := hublink.StateFile(pluginFolder)
+		file = filepath.Join(dir, "plugin", "hooks", "hooks.json")
+		found = "the plugin " + pluginID + " is enabled"
 	}
-	data, _ = os.ReadFile(st.Settings)
+	data, _ := os.ReadFile(file)
 	for _, event := range hook.Events {
 		if !strings.Contains(gjson.GetBytes(data, "hooks."+event).Raw, `"hook"`) {
-			return Wrong("hooks", event+" is not in "+st.Settings, again)
+			return Wrong("hooks", event+" is not in "+file, again)
 		}
 	}
-	return Fine("hooks", "are in "+st.Settings)
+	return Fine("hooks", found)
 }
 
 // switchedOn looks for settings that switch hooks off, without a word on the screen.

@@ -170,6 +170,8 @@ func (o *Installer) inClaude(name string) part {
 const (
 	pluginName = "acp-bridge"
 	pluginID   = pluginName + "@" + pluginName
+
+	pluginFolder = "claude-plugin"
 )
 
 // addPlugin makes a marketplace with one plugin, and has Claude Code install it.
@@ -178,7 +180,7 @@ func (o *Installer) addPlugin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := hublink.StateFile("claude-plugin")
+	dir, err := hublink.StateFile(pluginFolder)
 	if err != nil {
 		return err
 	}
@@ -245,7 +247,7 @@ func (o *Installer) takeOut(ctx context.Context, state State) error {
 	if state.Settings != "" {
 		return o.inClaude(state.Settings).take()
 	}
-	dir, err := hublink.StateFile("claude-plugin")
+	dir, err := hublink.StateFile(pluginFolder)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ func (a *asking) run(id string, wait answer, fault func()) {
 func (a *asking) guarded(wait answer, fault func()) (reply func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			a.s.logPanic(v)
+			a.s.front.log.Error("a session's code panicked", "session", a.s.id, "panic", v, "stack", string(debug.Stack()))
 			reply = fault
 		}
 	}()

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -441,9 +440,4 @@ func plus(a, b *acp.Usage) *acp.Usage {
 		CachedReadTokens: sum(a.CachedReadTokens, b.CachedReadTokens), CachedWriteTokens: sum(a.CachedWriteTokens, b.CachedWriteTokens),
 		ThoughtTokens: sum(a.ThoughtTokens, b.ThoughtTokens),
 	}
-}
-
-// logPanic is for what ends one session's work and must not end the others'.
-func (s *Session) logPanic(v any) {
-	s.front.log.Error("a session's code panicked", "session", s.id, "panic", v, "stack", string(debug.Stack()))
 }

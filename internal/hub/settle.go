@@ -165,20 +165,16 @@ func (b *Board) DeliveredSoon(ctx context.Context, ref Ref) {
 				return // nobody waits for a cluster that is not there
 			}
 		}
-		if b.saidMore(ref.key) {
+		over := peek(b, func(s *state) bool { // its asker has said what it made of it
+			r := s.records[ref.key]
+			return r != nil && r.over()
+		})
+		if over {
 			return
 		}
 		if _, err := b.Delivered(context.WithoutCancel(ctx), ref); err != nil && !errors.Is(err, errClosing) {
 			b.log.Warn("a delivery could not be noted", "err", err)
 		}
-	})
-}
-
-// saidMore reports whether an asker has said what it made of an outcome.
-func (b *Board) saidMore(key string) bool {
-	return peek(b, func(s *state) bool {
-		r := s.records[key]
-		return r != nil && r.over()
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -302,9 +301,4 @@ func (s *conversation) lower(ctx context.Context, proc *claude.Process, info *cl
 	s.agent.log.Warn("the editor's settings chose a mode that asks for nothing: it is not used", "session", s.id)
 	info.Mode = "default"
 	return proc.SetMode(ctx, info.Mode)
-}
-
-// logPanic is for what ends one session's work and must not end the others'.
-func (s *conversation) logPanic(v any) {
-	s.agent.log.Error("a session's code panicked", "session", s.id, "panic", v, "stack", string(debug.Stack()))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -87,11 +88,11 @@ func (p *pump) openNow() {
 // post has f run on the lane. It does not wait.
 func (p *pump) post(f func()) { p.lane.Post(func() { p.guarded(f) }) }
 
-// guarded runs f, and reports whether it came to its end.
+// guarded runs f, and reports whether it came to its end: a panic is that of one session.
 func (p *pump) guarded(f func()) (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			p.s.logPanic(v)
+			p.s.agent.log.Error("a session's code panicked", "session", p.s.id, "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
 	f()

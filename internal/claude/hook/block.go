@@ -16,20 +16,18 @@ import (
 const (
 	// unchecked is the reason where nothing could check a call.
 	unchecked = "Classifier unavailable"
-	retry     = "hookSpecificOutput.retry"
 	maxReason = 300
 )
 
-// nothing is what a hook says that has no say.
-var nothing = json.RawMessage(`{}`)
+// NoSay is what a hook replies that has no say.
+var NoSay = json.RawMessage(`{}`)
 
 // title is what is called, in a line.
 func (e Event) title() string {
-	title := display.Tool{Name: e.Tool, Input: e.Input}.Info(e.Dir).Title
-	if clean.Blank(title) {
-		return e.Tool
+	if title := (display.Tool{Name: e.Tool, Input: e.Input}).Info(e.Dir).Title; !clean.Blank(title) {
+		return title
 	}
-	return title
+	return e.Tool
 }
 
 // blocked asks about a call that auto mode has denied.
@@ -45,17 +43,17 @@ func (e Event) blocked() string {
 // person's yes.
 func (a Asking) retries(o convert.Outcome) (json.RawMessage, error) {
 	if o.Status != convert.Answered {
-		return nothing, nil
+		return NoSay, nil
 	}
 	i, _, err := a.picked(o)
 	if err != nil || a.choices[i].Denies() {
-		return nothing, err
+		return NoSay, err
 	}
 	return output(PermissionDenied, `"retry":true`, "", ""), nil
 }
 
 // Retries reports whether a reply lets a blocked call be made again.
-func Retries(reply []byte) bool { return gjson.GetBytes(reply, retry).Bool() }
+func Retries(reply []byte) bool { return gjson.GetBytes(reply, "hookSpecificOutput.retry").Bool() }
 
 // Again is what the model is told of a blocked call, behind its batch, when a person has
 // allowed it.

@@ -87,7 +87,7 @@ func ordered(v gjson.Result) string {
 }
 
 // see takes an event that tells of calls, or that they are over. What it returns is for the
-// hook; nil is nothing.
+// hook.
 func (c *calls) see(d Device, e hook.Event) (said json.RawMessage) {
 	c.step(func() { said = c.seen(d, e) })
 	return said
@@ -117,7 +117,7 @@ func (c *calls) seen(d Device, e hook.Event) json.RawMessage {
 	case hook.SessionEnd:
 		c.over(func(p place) bool { return p.device == at.device && p.session == at.session && p.process == at.process })
 	}
-	return nil
+	return hook.NoSay
 }
 
 // over drops what was called where a turn, or a session, has ended.

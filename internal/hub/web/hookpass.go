@@ -38,7 +38,7 @@ func (c *calls) use(key callKey, e hook.Event) json.RawMessage {
 		return p.callKey == key && e.Permits == "auto" && e.Dir == p.blocked.Dir && e.Prompt == p.blocked.Prompt && e.ToolUse != p.blocked.ToolUse
 	})
 	if i < 0 {
-		return nil
+		return hook.NoSay
 	}
 	p := c.passes[i]
 	c.passes = slices.Delete(c.passes, i, i+1)
@@ -50,7 +50,7 @@ func (c *calls) use(key callKey, e hook.Event) json.RawMessage {
 func (c *calls) tells(at place, e hook.Event) json.RawMessage {
 	i := slices.IndexFunc(c.passes, func(p pass) bool { return p.place == at && slices.Contains(e.Calls, p.blocked.ToolUse) })
 	if i < 0 {
-		return nil
+		return hook.NoSay
 	}
 	return c.passes[i].blocked.Again()
 }

@@ -51,16 +51,12 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 		if t, ok := turnOf(d, e, about.Decode(r.Header.Get(about.Header))); ok {
 			s.turns.add(t)
 		}
-		if said != nil {
-			_ = replyRaw(w, said)
-			return nil
-		}
-		return noDecision(w)
+		return reply(w, said, nil)
 	}
 	asking, err := e.Asking()
 	if err != nil {
 		s.log.Info("a hook's question is asked in the terminal alone", "err", err)
-		return noDecision(w)
+		return reply(w, hook.NoSay, nil)
 	}
 	rec, err := s.askHook(r, d, g, e, asking)
 	if err != nil {
@@ -68,8 +64,6 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 	}
 	return s.holdHook(w, r, d, rec, asking, e)
 }
-
-func noDecision(w http.ResponseWriter) error { return reply(w, struct{}{}, nil) }
 
 // askHook puts what a hook asks on the board.
 func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hook.Asking) (*hub.Record, error) {
@@ -116,7 +110,7 @@ func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec 
 	case rec.Open():
 		s.withdrawHook(r, rec, e)
 	}
-	return noDecision(w)
+	return reply(w, hook.NoSay, nil)
 }
 
 // withdrawHook takes back what nobody has answered here. It is the hub that says so:
@@ -164,7 +158,7 @@ func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, d Device, re
 		_, err = s.board.Refuse(ctx, ref, "Claude Code had taken it back")
 	default:
 		_, refused := s.board.Refuse(ctx, ref, err.Error())
-		err = errors.Join(err, refused, noDecision(w))
+		err = errors.Join(err, refused, reply(w, hook.NoSay, nil))
 	}
 	if err != nil {
 		s.log.Warn("an answer may not have reached Claude Code", "err", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // slowAgents are started and ended in a second each. Their session is s1.
@@ -108,8 +109,7 @@ func playSlow(t *testing.T, a *slowAgents, lines ...string) map[string]string {
 			continue
 		}
 		id := fmt.Sprint(i - 1)
-		_, err := io.WriteString(w, `{"jsonrpc":"2.0","id":"`+id+`",`+line+"}\n")
-		require.NoError(t, err)
+		require.NoError(t, acptest.Err(io.WriteString(w, `{"jsonrpc":"2.0","id":"`+id+`",`+line+"}\n")))
 		open++
 	}
 	wait()

@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // askingAgent asks in each turn, and says that it died when it is closed.
@@ -81,8 +82,7 @@ func asked(t *testing.T, d *desk.Desk, play func(a *askingAgent, prompt func(blo
 			}
 		}()
 		send := func(line string) {
-			_, err := io.WriteString(w, `{"jsonrpc":"2.0",`+line+"}\n")
-			require.NoError(t, err)
+			require.NoError(t, acptest.Err(io.WriteString(w, `{"jsonrpc":"2.0",`+line+"}\n")))
 		}
 		send(`"id":1,"method":"initialize","params":{"protocolVersion":1}`)
 		send(`"id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}`)

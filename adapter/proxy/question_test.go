@@ -55,8 +55,7 @@ func TestNothingIsAskedBehindTheEnd(t *testing.T) {
 	p := newProxy(t.Context(), io.Discard, io.Discard, Options{})
 	p.asker = new(adapter.Adapter)
 	p.end(errEditorGone)
-	_, err := p.enter("1", "s1", false, nil)
-	require.ErrorIs(t, err, errStopped)
+	require.ErrorIs(t, acptest.Err(p.enter("1", "s1", false, nil)), errStopped)
 }
 
 // A thousand questions may be open, and one more is refused.
@@ -68,8 +67,7 @@ func TestManyQuestionsAreOpen(t *testing.T) {
 		q := acptest.Must(p.enter(strconv.Itoa(n), "s1", false, nil))
 		open = append(open, q)
 	}
-	_, err := p.enter("one more", "s1", false, nil)
-	require.ErrorContains(t, err, "1000 questions are open")
+	require.ErrorContains(t, acptest.Err(p.enter("one more", "s1", false, nil)), "1000 questions are open")
 	open[0].leave(nil)
 	q := acptest.Must(p.enter("one more", "s1", false, nil))
 	for _, q := range append(open[1:], q) {

@@ -168,6 +168,5 @@ func TestToolPortIsClosed(t *testing.T) {
 	require.NoError(t, c.Close())
 	a.cancel(nil)
 	<-a.ended
-	_, err := net.Dial("tcp", address)
-	require.Error(t, err)
+	require.Error(t, acptest.Err(net.Dial("tcp", address)))
 }

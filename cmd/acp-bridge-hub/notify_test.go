@@ -162,7 +162,6 @@ func TestParseNotice(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 	for _, v := range []string{"", "web", "web=", "=https://x.example", "web=ftp://x.example", "a b=https://x.example", "web=a=https://x.example"} {
-		_, err := parseNotice(v)
-		require.Error(t, err, v)
+		require.Error(t, acptest.Err(parseNotice(v)), v)
 	}
 }

@@ -115,8 +115,7 @@ func TestTokenFileWithoutAToken(t *testing.T) {
 	require.Len(t, left, 1)
 	named := filepath.Join(dir, "mine")
 	require.NoError(t, os.WriteFile(named, []byte(" \n"), 0o600))
-	_, err := ownerToken(options{data: dir, tokenFile: named})
-	require.ErrorContains(t, err, "is empty")
+	require.ErrorContains(t, acptest.Err(ownerToken(options{data: dir, tokenFile: named})), "is empty")
 	none := filepath.Join(dir, "none", hublink.AddressName)
 	require.ErrorContains(t, web.WriteFile(none, nil), none+" cannot be written", "and not another one beside it")
 }
@@ -133,11 +132,9 @@ func TestDamagedTokenAndAddress(t *testing.T) {
 		damaged := []byte(token + "\n")
 		damaged[at] ^= 0x80
 		require.NoError(t, os.WriteFile(path, damaged, 0o600))
-		_, err := ownerToken(o)
-		require.ErrorContains(t, err, path+" is damaged")
-		_, err = readToken(o)
-		require.ErrorContains(t, err, "is damaged")
-		_, err = hublink.Token(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}, path)
+		require.ErrorContains(t, acptest.Err(ownerToken(o)), path+" is damaged")
+		require.ErrorContains(t, acptest.Err(readToken(o)), "is damaged")
+		_, err := hublink.Token(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}, path)
 		require.ErrorContains(t, err, "is damaged")
 		require.NotContains(t, err.Error(), token[:8], "it is a secret still")
 		kept := acptest.Must(os.ReadFile(path))
@@ -161,8 +158,7 @@ func TestDamagedTokenAndAddress(t *testing.T) {
 	address := filepath.Join(dir, hublink.AddressName)
 	for _, damaged := range []string{"", "\n", "hktp://127.0.0.1:8137\n", "http:/\xaf127.0.0.1:8137\n", "http://127.0.0.1\x1a8137\n"} {
 		require.NoError(t, os.WriteFile(address, []byte(damaged), 0o600))
-		_, err := newCaller(o)
-		require.ErrorContains(t, err, address+" is damaged", "%q", damaged)
+		require.ErrorContains(t, acptest.Err(newCaller(o)), address+" is damaged", "%q", damaged)
 	}
 }
 

@@ -37,8 +37,7 @@ func TestListenAt(t *testing.T) {
 	l := acptest.Must(listenAt(path))
 	info := acptest.Must(os.Stat(path))
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	_, err := listenAt(path)
-	require.ErrorContains(t, err, "another program is listening")
+	require.ErrorContains(t, acptest.Err(listenAt(path)), "another program is listening")
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	require.NoError(t, l.Close())
 	l = acptest.Must(listenAt(path))
@@ -46,8 +45,7 @@ func TestListenAt(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, []byte("kept"), 0o600))
-	_, err = listenAt(file)
-	require.Error(t, err)
+	require.Error(t, acptest.Err(listenAt(file)))
 	kept := acptest.Must(os.ReadFile(file))
 	require.Equal(t, "kept", string(kept))
 }

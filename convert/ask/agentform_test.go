@@ -97,8 +97,7 @@ func TestCodexForm(t *testing.T) {
 		require.Equal(t, string(reply), string(back), "as it came")
 		require.Equal(t, []convert.Answer{a}, o.Answers)
 	}
-	_, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}}})
-	require.ErrorIs(t, err, convert.ErrBadAnswer)
+	require.ErrorIs(t, acptest.Err(form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}}})), convert.ErrBadAnswer)
 }
 
 func TestCodexAsyncForm(t *testing.T) {

@@ -53,8 +53,7 @@ func TestInvalidReplyLeavesNothing(t *testing.T) {
 				want = []int{1}
 			}
 			request, answer, round := asking.Request(), asking.Answer(), asking.Round()
-			_, err := asking.Reply(bad)
-			require.ErrorIs(t, err, convert.ErrProtocol, name)
+			require.ErrorIs(t, acptest.Err(asking.Reply(bad)), convert.ErrProtocol, name)
 			require.Equal(t, want, asking.Picked(), name)
 			require.Equal(t, request, asking.Request(), name)
 			require.Equal(t, answer, asking.Answer(), name)
@@ -62,8 +61,7 @@ func TestInvalidReplyLeavesNothing(t *testing.T) {
 		}
 	}
 	asking := ask.New(call, 0, ask.Options{})
-	_, err := asking.Reply(picked("x", several("x", "y", "nope"), nil))
-	require.Error(t, err)
+	require.Error(t, acptest.Err(asking.Reply(picked("x", several("x", "y", "nope"), nil))))
 	step, unclear := asking.ReplyText("3")
 	require.Empty(t, unclear)
 	require.Equal(t, ask.Done, step)

@@ -104,8 +104,7 @@ func TestParseFormErrors(t *testing.T) {
 		`{"requestedSchema":{"properties":[]}}`:                      convert.ErrWrongType,
 		`{"requestedSchema":{"properties":{"x":{"type":"object"}}}}`: convert.ErrWrongType,
 	} {
-		_, err := ask.ParseForm(json.RawMessage(params))
-		require.ErrorIs(t, err, want, params)
+		require.ErrorIs(t, acptest.Err(ask.ParseForm(json.RawMessage(params))), want, params)
 	}
 }
 

@@ -46,8 +46,7 @@ func TestSpec(t *testing.T) {
 			})
 		})
 	}
-	_, err := dialect.Spec("none")
-	require.ErrorIs(t, err, dialect.ErrUnknown)
+	require.ErrorIs(t, acptest.Err(dialect.Spec("none")), dialect.ErrUnknown)
 }
 
 // The limits are Claude's where the agent took the tool from there.

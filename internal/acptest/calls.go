@@ -18,6 +18,9 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
+// Err returns the error of a call that returns something else, too.
+func Err[T any](_ T, err error) error { return err }
+
 // Labels draws Labels, those that could be mistaken for something else among them.
 var Labels = rapid.OneOf(
 	rapid.StringN(1, 12, -1),

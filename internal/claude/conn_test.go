@@ -25,8 +25,7 @@ func TestEncodeLine(t *testing.T) {
 		"text": "one\ntwo\r\u2028 \xff",
 	}))
 	require.Equal(t, `{"raw":{"a":"<\u2028\u2029&\ud800"},"text":"one\ntwo\r\u2028 \ufffd"}`+"\n", string(line))
-	_, err := encodeLine(json.RawMessage("{broken"))
-	require.Error(t, err)
+	require.Error(t, acptest.Err(encodeLine(json.RawMessage("{broken"))))
 }
 
 func FuzzEncodeLine(f *testing.F) {
@@ -175,8 +174,7 @@ func TestDrained(t *testing.T) {
 	c := newConn(newOutbox(nil, 1, nil, atOnce), func(m Message) { got = append(got, m.Type) }, discard(), nil)
 	c.drained = func() { got = append(got, "drained") }
 	pieces := []string{`{"type":"a"}` + "\n" + `{"type":"b"}` + "\n" + `{"ty`, `pe":"c"}` + "\n\nnonsense\n", `{"type":"d"}`}
-	err := c.read(ndjson.NewReader(&inPieces{pieces}, 1000), nil)
-	require.ErrorIs(t, err, io.EOF)
+	require.ErrorIs(t, c.read(ndjson.NewReader(&inPieces{pieces}, 1000), nil), io.EOF)
 	require.Equal(t, []string{"drained", "a", "b", "drained", "c", "drained", "d", "drained"}, got)
 }
 
@@ -246,8 +244,7 @@ func TestRequestToACLIThatEnds(t *testing.T) {
 		c := newConn(newOutbox(brokenPipe{}, outboxBytes, nil, atOnce), nil, discard(), nil)
 		c.out.close()
 		time.AfterFunc(1, func() { c.fail(&ExitError{Code: 7}) })
-		_, err := c.control(t.Context(), "initialize", nil)
-		require.ErrorAs(t, err, new(*ExitError))
+		require.ErrorAs(t, acptest.Err(c.control(t.Context(), "initialize", nil)), new(*ExitError))
 	})
 	for _, ends := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -167,8 +168,7 @@ func TestCloseWhileTheConsumerIsStuck(t *testing.T) {
 	time.Sleep(50 * time.Millisecond) // time for a queue to form
 	require.NoError(t, s.Close(s.ctx))
 	gone(t, s.Pid())
-	_, err := s.Next(s.ctx)
-	require.ErrorIs(t, err, claude.ErrClosed, "what was queued is dropped")
+	require.ErrorIs(t, acptest.Err(s.Next(s.ctx)), claude.ErrClosed, "what was queued is dropped")
 }
 
 func TestAProcessThatLeftTheGroupHoldsNothingUp(t *testing.T) {

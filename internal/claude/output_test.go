@@ -41,8 +41,7 @@ func TestOpenOutput(t *testing.T) {
 		require.Equal(t, "hello", string(text))
 	}
 	other := map[string]string{"CLAUDE_CODE_TMPDIR": t.TempDir(), "TMPDIR": tmp}
-	_, err := claude.OpenOutput(env(other), []string{"s-1"}, "b1")
-	require.Error(t, err, "the CLI's own variable counts most")
+	require.Error(t, acptest.Err(claude.OpenOutput(env(other), []string{"s-1"}, "b1")), "the CLI's own variable counts most")
 }
 
 // TestOpenOutputRefuses is about ids and files that are not what they should be.
@@ -63,12 +62,10 @@ func TestOpenOutputRefuses(t *testing.T) {
 		require.Nil(t, f, "%q", task)
 	}
 	for _, session := range []string{"", ".", "..", "../-src-app/s-1", "s-1/tasks/..", "*"} {
-		_, err := claude.OpenOutput(env(map[string]string{"TMPDIR": tmp}), []string{session}, "real")
-		require.Error(t, err, "%q", session)
+		require.Error(t, acptest.Err(claude.OpenOutput(env(map[string]string{"TMPDIR": tmp}), []string{session}, "real")), "%q", session)
 	}
 	linked := t.TempDir()
 	name := "claude-" + strconv.Itoa(os.Getuid())
 	require.NoError(t, os.Symlink(filepath.Join(tmp, name), filepath.Join(linked, name)))
-	_, err := claude.OpenOutput(env(map[string]string{"TMPDIR": linked}), []string{"s-1"}, "real")
-	require.Error(t, err, "a folder that is a link")
+	require.Error(t, acptest.Err(claude.OpenOutput(env(map[string]string{"TMPDIR": linked}), []string{"s-1"}, "real")), "a folder that is a link")
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
@@ -29,8 +30,7 @@ func TestCommandLine(t *testing.T) {
 		o.SessionID, o.Mode, o.Model = "id-1", "plan", "haiku"
 		o.Flags, o.Args = []string{"--mcp-config", "{}"}, []string{"--model", "mine"}
 	})
-	_, err := s.Initialize(s.ctx)
-	require.NoError(t, err)
+	require.NoError(t, acptest.Err(s.Initialize(s.ctx)))
 	start := s.cli.Starts()[0]
 	require.Equal(t, []string{
 		"--output-format", "stream-json", "--verbose", "--input-format", "stream-json",
@@ -107,8 +107,7 @@ func TestBackpressureReachesTheCLI(t *testing.T) {
 	// Far more than the pipe and the test hold: the stand-in cannot be done
 	// before the messages are read.
 	s := prompted(t, turns(claudetest.Burst(50000), claudetest.Control("hook_callback")))
-	_, err := s.Next(s.ctx)
-	require.NoError(t, err)
+	require.NoError(t, acptest.Err(s.Next(s.ctx)))
 	time.Sleep(300 * time.Millisecond) // what must not happen needs time to happen
 	for _, l := range s.cli.Lines() {
 		require.NotContains(t, string(l.Raw), "control_response", "the stand-in got to the end of its burst unread")
@@ -129,8 +128,7 @@ func TestOnMessage(t *testing.T) {
 	}
 	require.Len(t, strings.Fields(deltas(all)), 3000)
 	s.Kill()
-	_, err := s.Next(s.ctx)
-	require.ErrorIs(t, err, claude.ErrExited)
+	require.ErrorIs(t, acptest.Err(s.Next(s.ctx)), claude.ErrExited)
 }
 
 // A panic in a callback ends the CLI that it was called for, and nothing else.
@@ -246,8 +244,7 @@ func TestControlErrors(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Contains(t, err.Error(), "--dangerously-skip-permissions")
 	require.NotErrorIs(t, err, claude.ErrExited)
-	_, err = s.Control(s.ctx, "no_such_thing", object{"x": 1})
-	require.ErrorContains(t, err, "no_such_thing")
+	require.ErrorContains(t, acptest.Err(s.Control(s.ctx, "no_such_thing", object{"x": 1})), "no_such_thing")
 }
 
 func TestControlGivesUpWithItsContext(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -70,12 +71,10 @@ func TestStandInSessions(t *testing.T) {
 	s := initialized(t, turns(ct.Text("x")), func(o *claude.Options) { o.SessionID = "s1" })
 	require.NoError(t, s.Close(s.ctx))
 	s.start(func(o *claude.Options) { o.Resume = "s1" })
-	_, err := s.Initialize(s.ctx)
-	require.ErrorContains(t, err, "No conversation found", "no prompt, no session")
+	require.ErrorContains(t, acptest.Err(s.Initialize(s.ctx)), "No conversation found", "no prompt, no session")
 	s.start(func(o *claude.Options) { o.SessionID = "s1" })
 	require.NoError(t, s.Prompt("hi"))
 	s.until(claude.TypeResult)
 	s.start(func(o *claude.Options) { o.SessionID = "s1" })
-	_, err = s.Initialize(s.ctx)
-	require.ErrorContains(t, err, "already in use")
+	require.ErrorContains(t, acptest.Err(s.Initialize(s.ctx)), "already in use")
 }

@@ -115,8 +115,7 @@ func TestNothingIsTakenOverWithoutAName(t *testing.T) {
 	for _, id := range []string{"id2", ""} {
 		require.True(t, ask(t, b, "c", id, "Go?").Open(), id)
 	}
-	_, err := b.Left(t.Context(), asking("c", "", "Go?"))
-	require.ErrorIs(t, err, hub.ErrNotFound)
+	require.ErrorIs(t, acptest.Err(b.Left(t.Context(), asking("c", "", "Go?"))), hub.ErrNotFound)
 	again := ask(t, b, "c", "id1", "Go?")
 	require.Equal(t, "Yes", again.End.Answers[0].Selected[0])
 }
@@ -151,8 +150,7 @@ func TestFirstAnswerStands(t *testing.T) {
 	_, err = b.Cancel(t.Context(), ref(r), "phone")
 	require.ErrorIs(t, err, hub.ErrSettled)
 	for _, unknown := range []hub.Ref{{Conversation: "x"}, {Conversation: "c", ID: "i"}, {Conversation: "c", ID: "id2"}} {
-		_, err := b.Cancel(t.Context(), unknown, "phone")
-		require.ErrorIs(t, err, hub.ErrNotFound, "an id is matched whole")
+		require.ErrorIs(t, acptest.Err(b.Cancel(t.Context(), unknown, "phone")), hub.ErrNotFound, "an id is matched whole")
 	}
 }
 
@@ -201,8 +199,7 @@ func TestReceipts(t *testing.T) {
 	now = acptest.Must(b.TakeBack(t.Context(), ref(r), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "sk-live-123"}}}, "editor"))
 	require.Equal(t, "(not shown)", now.End.Answers[0].Text, "a secret is not kept, whoever says it")
 	r = answer(t, b, ask(t, b, "e", "id", "Go?"), "Yes", "phone")
-	_, err := b.TakeBack(t.Context(), ref(r), convert.Outcome{Status: convert.Cancelled}, "editor")
-	require.ErrorIs(t, err, hub.ErrSettled)
+	require.ErrorIs(t, acptest.Err(b.TakeBack(t.Context(), ref(r), convert.Outcome{Status: convert.Cancelled}, "editor")), hub.ErrSettled)
 	now = acptest.Must(b.Find("e", "id"))
 	require.Equal(t, "undeliverable", now.End.Receipt())
 	require.Equal(t, "Yes", now.End.Answers[0].Selected[0], "the answer is kept, and is not delivered")
@@ -302,11 +299,9 @@ func TestKeepWithAWrongClock(t *testing.T) {
 	require.Eventually(t, func() bool { return time.Since(is().End.At) > 24*time.Hour }, time.Minute, time.Millisecond)
 	b.Tidy(time.Now())
 	require.NoError(t, b.CatchUp(t.Context()))
-	_, err := store.Get(t.Context(), e.Key)
-	require.NoError(t, err, "it was just settled")
+	require.NoError(t, acptest.Err(store.Get(t.Context(), e.Key)), "it was just settled")
 	b.Tidy(time.Now().Add(2 * time.Hour))
-	_, err = store.Get(t.Context(), e.Key)
-	require.ErrorIs(t, err, hubstore.ErrNotFound)
+	require.ErrorIs(t, acptest.Err(store.Get(t.Context(), e.Key)), hubstore.ErrNotFound)
 }
 
 // A reader that comes late gets what waits; one that was away what has changed.

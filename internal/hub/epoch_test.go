@@ -103,6 +103,5 @@ func TestARevisionIsOfOneQuestion(t *testing.T) {
 	b.Expire(later())
 	require.True(t, askBy(t, b, "next", "ask:0", "rm -rf /?").Open())
 	acptest.Must(b.TakeBack(t.Context(), as(seen, "other"), convert.Outcome{Status: convert.Failed}, ""))
-	_, err := b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "ask:0", Revision: seen.Revision}, says("Yes"), "phone")
-	require.ErrorIs(t, err, hub.ErrRevision)
+	require.ErrorIs(t, acptest.Err(b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "ask:0", Revision: seen.Revision}, says("Yes"), "phone")), hub.ErrRevision)
 }

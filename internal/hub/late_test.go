@@ -35,8 +35,7 @@ func TestALateRequestOfTheDead(t *testing.T) {
 			}
 			dies, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
-			_, err := board.Ask(dies, a)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorIs(t, acptest.Err(board.Ask(dies, a)), context.DeadlineExceeded)
 			open, _ := board.Waiting(10)
 			require.Empty(t, open)
 			if stage == "taken" {
@@ -69,8 +68,7 @@ func TestARequestThatHungUpMeanwhile(t *testing.T) {
 		})
 		return nil
 	}
-	_, err := here.Ask(ctx, late)
-	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, acptest.Err(here.Ask(ctx, late)), context.Canceled)
 	require.NoError(t, here.CatchUp(t.Context()))
 	open, _ := here.Waiting(10)
 	require.Empty(t, open)
@@ -91,8 +89,7 @@ func TestTooLateSaysWhy(t *testing.T) {
 		board := open(t, t.TempDir(), hub.Options{})
 		r := acptest.Must(board.Ask(t.Context(), asking("c", "q", "Go?")))
 		acptest.Must(board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }, "me"))
-		_, err := board.TakeBack(t.Context(), r.Ref(), c.o, c.by)
-		require.ErrorIs(t, err, hub.ErrSettled)
+		require.ErrorIs(t, acptest.Err(board.TakeBack(t.Context(), r.Ref(), c.o, c.by)), hub.ErrSettled)
 		now := acptest.Must(board.FindRef(r.Ref()))
 		require.Equal(t, want, now.End.Undelivered)
 		require.Equal(t, "Yes", now.End.Answers[0].Text)

@@ -25,10 +25,8 @@ func waits(t *testing.T, b *hub.Board, process string) {
 	a.Asker = process
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err := b.Ask(ctx, a)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	_, err = b.Left(ctx, a)
-	require.ErrorIs(t, err, context.DeadlineExceeded, "nor does it find it")
+	require.ErrorIs(t, acptest.Err(b.Ask(ctx, a)), context.DeadlineExceeded)
+	require.ErrorIs(t, acptest.Err(b.Left(ctx, a)), context.DeadlineExceeded, "nor does it find it")
 }
 
 // A process that has an outcome, and has not said yet that it used it, is the only one that
@@ -60,8 +58,7 @@ func TestOnlyOneHasTheOutcome(t *testing.T) {
 			there.UsedWithin(time.Hour)
 			there.Expire(later()) // it may say nothing for long
 			waits(t, there, "q")
-			_, err := there.Claim(t.Context(), as(answered, "q"))
-			require.ErrorIs(t, err, hub.ErrNotAsker)
+			require.ErrorIs(t, acptest.Err(there.Claim(t.Context(), as(answered, "q"))), hub.ErrNotAsker)
 			require.Equal(t, first.Key(), askBy(t, there, "p", "id", "Go on?").Key(), "a request made again")
 			asked := make(chan *hub.Record)
 			go func() { asked <- askBy(t, there, "q", "id", "Go on?") }()

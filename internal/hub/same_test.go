@@ -93,13 +93,10 @@ func TestTheFingerprintIsThatOfWhatWasSeen(t *testing.T) {
 	now := ask(t, b, "c", "1", "Delete it?")
 	require.Equal(t, seen.Revision, now.Revision)
 	r := hub.Ref{Conversation: "c", ID: "1", Revision: seen.Revision, Fingerprint: seen.Fingerprint()}
-	_, err := b.Answer(t.Context(), r, says("Yes"), "phone")
-	require.ErrorIs(t, err, hub.ErrRevision)
-	_, err = b.Cancel(t.Context(), r, "phone")
-	require.ErrorIs(t, err, hub.ErrRevision)
+	require.ErrorIs(t, acptest.Err(b.Answer(t.Context(), r, says("Yes"), "phone")), hub.ErrRevision)
+	require.ErrorIs(t, acptest.Err(b.Cancel(t.Context(), r, "phone")), hub.ErrRevision)
 	changed := updated(t, b, store, now, "Delete it?", "Burn it?")
-	_, err = b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "1", Fingerprint: now.Fingerprint()}, says("Yes"), "phone")
-	require.ErrorIs(t, err, hub.ErrRevision)
+	require.ErrorIs(t, acptest.Err(b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "1", Fingerprint: now.Fingerprint()}, says("Yes"), "phone")), hub.ErrRevision)
 	require.NotEqual(t, now.Fingerprint(), changed.Fingerprint())
 }
 
@@ -119,10 +116,8 @@ func updated(t *testing.T, b *hub.Board, store *hubstore.Store, r *hub.Record, r
 func TestIDsThatCannotBeKept(t *testing.T) {
 	b := boardBeside(t)
 	for range 2 {
-		_, err := b.Ask(t.Context(), asking("\xff", "id", "Go?"))
-		require.ErrorIs(t, err, hub.ErrBadID)
-		_, err = b.Ask(t.Context(), asking("c", "\xff", "Go?"))
-		require.ErrorIs(t, err, hub.ErrBadID)
+		require.ErrorIs(t, acptest.Err(b.Ask(t.Context(), asking("\xff", "id", "Go?"))), hub.ErrBadID)
+		require.ErrorIs(t, acptest.Err(b.Ask(t.Context(), asking("c", "\xff", "Go?"))), hub.ErrBadID)
 	}
 }
 
@@ -278,8 +273,7 @@ func TestASuccessorHasTheOutcome(t *testing.T) {
 	before := acptest.Must(b.FindRef(first.Ref()))
 	acptest.Must(b.Consumed(t.Context(), as(first, "q")))
 	require.False(t, takes(t, b, before, "r"), "q was faster")
-	_, err := b.Ended(t.Context(), as(first, "p"))
-	require.ErrorIs(t, err, hub.ErrNotAsker)
+	require.ErrorIs(t, acptest.Err(b.Ended(t.Context(), as(first, "p"))), hub.ErrNotAsker)
 	require.True(t, askBy(t, b, "p", "id", "Go on?").Open(), "p is there after all, and has one of its own")
 	require.True(t, askBy(t, b, "r", "id", "Go on?").Open(), "q's agent has it")
 	require.Equal(t, first.Key(), askBy(t, b, "q", "id", "Go on?").Key(), "a late request, whatever p has said")
@@ -371,8 +365,7 @@ func TestAReplySentTwice(t *testing.T) {
 	for i, by := range []string{"editor", ""} {                    // what no reply to the hub has ended may be answered without
 		id := fmt.Sprint("q", 3+i)
 		acptest.Must(b.TakeBack(t.Context(), ask(t, b, "c", id, "Go?").Ref(), convert.Outcome{Status: convert.Withdrawn}, by))
-		_, err := b.Answer(t.Context(), ref(ask(t, b, "c", id, "Go?")), says("Yes"), "phone")
-		require.NoError(t, err, by)
+		require.NoError(t, acptest.Err(b.Answer(t.Context(), ref(ask(t, b, "c", id, "Go?")), says("Yes"), "phone")), by)
 	}
 }
 
@@ -383,10 +376,8 @@ func repliesAgain(t *testing.T, b *hub.Board, second *hub.Record) {
 	yes := func(*hub.Record) ([]convert.Answer, error) {
 		return []convert.Answer{{Selected: []string{"Yes"}}}, nil
 	}
-	_, err := b.Answer(t.Context(), ref(second), yes, "phone")
-	require.ErrorIs(t, err, hub.ErrSeveral)
-	_, err = b.Cancel(t.Context(), ref(second), "phone")
-	require.ErrorIs(t, err, hub.ErrSeveral)
+	require.ErrorIs(t, acptest.Err(b.Answer(t.Context(), ref(second), yes, "phone")), hub.ErrSeveral)
+	require.ErrorIs(t, acptest.Err(b.Cancel(t.Context(), ref(second), "phone")), hub.ErrSeveral)
 	seen := ref(second)
 	seen.Revision = second.Revision
 	now := acptest.Must(b.Answer(t.Context(), seen, yes, "phone"))

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
@@ -66,10 +67,8 @@ func TestTableOfTransitions(t *testing.T) {
 			require.Equal(t, cell, next.String(), "%v: %v", s, e)
 		}
 	}
-	_, err := life.Asked.Step(life.Withdraw + 1)
-	require.Error(t, err)
-	_, err = (life.Withdrawn + 1).Step(life.Show)
-	require.Error(t, err)
+	require.Error(t, acptest.Err(life.Asked.Step(life.Withdraw+1)))
+	require.Error(t, acptest.Err((life.Withdrawn + 1).Step(life.Show)))
 }
 
 // Whatever happens in whatever order: one reply at most stands, nobody takes what
@@ -122,13 +121,11 @@ func TestRule4TurnsEndWhatIsTheirs(t *testing.T) {
 		ended, err := s.Step(life.Withdraw)
 		require.NoError(t, err)
 		for _, e := range events {
-			_, err := ended.Step(e)
-			require.ErrorIs(t, err, life.ErrGone, "%v: %v", s, e)
+			require.ErrorIs(t, acptest.Err(ended.Step(e)), life.ErrGone, "%v: %v", s, e)
 		}
 	}
 	for _, s := range []life.State{life.Taken, life.Used} {
-		_, err := s.Step(life.Withdraw)
-		require.ErrorIs(t, err, life.ErrTaken)
+		require.ErrorIs(t, acptest.Err(s.Step(life.Withdraw)), life.ErrTaken)
 	}
 }
 

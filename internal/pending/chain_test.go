@@ -241,11 +241,9 @@ func TestNobody(t *testing.T) {
 	s := newStore(t)
 	ch := newChain(t, s, pending.Options{Terminal: nobody{}, Leave: true})
 	a := ch.Begin(t.Context(), other)
-	_, err := a.Wait()
-	require.ErrorIs(t, err, pending.ErrPending)
+	require.ErrorIs(t, acptest.Err(a.Wait()), pending.ErrPending)
 	require.FileExists(t, a.File().Path)
-	_, err = ch.Approver().Ask(t.Context(), other)
-	require.ErrorIs(t, err, pending.ErrNobody)
+	require.ErrorIs(t, acptest.Err(ch.Approver().Ask(t.Context(), other)), pending.ErrNobody)
 	require.Len(t, list(t, s), 1, "no permission in a file: an agent could write it")
 }
 
@@ -271,8 +269,7 @@ func TestDescribed(t *testing.T) {
 	u := acptest.Must(url.Parse(server.URL))
 	hub := &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}
 	ch := newChain(t, s, pending.Options{Leave: true, Hub: hub})
-	_, err := ch.Begin(describing(false), other).Wait()
-	require.ErrorIs(t, err, pending.ErrNobody)
+	require.ErrorIs(t, acptest.Err(ch.Begin(describing(false), other).Wait()), pending.ErrNobody)
 	require.Empty(t, list(t, s))
 	ann := newPerson()
 	got := waitFor(newChain(t, s, pending.Options{Terminal: ann, Hub: hub}).Begin(describing(false), other))
@@ -283,8 +280,7 @@ func TestDescribed(t *testing.T) {
 	require.Zero(t, told.Load())
 
 	a := ch.Begin(describing(true), other)
-	_, err = a.Wait()
-	require.ErrorIs(t, err, pending.ErrPending)
+	require.ErrorIs(t, acptest.Err(a.Wait()), pending.ErrPending)
 	require.Equal(t, "The Agent", a.File().Agent)
 	require.NotZero(t, told.Load())
 }
@@ -318,8 +314,7 @@ func TestHubIsNotThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)
 			ch := newChain(t, s, pending.Options{Leave: true, Hub: hubAt(t, tc.status)})
-			_, err := ch.Begin(t.Context(), other).Wait()
-			require.ErrorIs(t, err, tc.want)
+			require.ErrorIs(t, acptest.Err(ch.Begin(t.Context(), other).Wait()), tc.want)
 			require.Len(t, list(t, s), tc.left)
 		})
 	}
@@ -401,8 +396,7 @@ func TestClaimedAtTheHub(t *testing.T) {
 					},
 				})
 				defer ch.Close()
-				_, err := ch.Begin(t.Context(), call).Wait()
-				require.ErrorIs(t, err, pending.ErrPending)
+				require.ErrorIs(t, acptest.Err(ch.Begin(t.Context(), call).Wait()), pending.ErrPending)
 				return <-asked
 			}
 			require.Equal(t, tc.claimed, run(tc.before) == run(tc.after))
@@ -414,15 +408,13 @@ func TestClaimedAtTheHub(t *testing.T) {
 func TestForgetTellsWhatIsNotUsed(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	_, err := newChain(t, s, pending.Options{Leave: true}).Ask(t.Context(), other)
-	require.ErrorIs(t, err, pending.ErrPending)
+	require.ErrorIs(t, acptest.Err(newChain(t, s, pending.Options{Leave: true}).Ask(t.Context(), other)), pending.ErrPending)
 	var said []string
 	ch := newChain(t, s, pending.Options{Leave: true, Say: func(text string) { said = append(said, text) }})
 	require.NoError(t, ch.Forget(again))
 	require.Empty(t, said, "its asker lives")
 	first := newChain(t, s, pending.Options{Leave: true})
-	_, err = first.Ask(t.Context(), convert.Call{Questions: []convert.Question{{Text: "Left behind?"}}})
-	require.ErrorIs(t, err, pending.ErrPending)
+	require.ErrorIs(t, acptest.Err(first.Ask(t.Context(), convert.Call{Questions: []convert.Question{{Text: "Left behind?"}}})), pending.ErrPending)
 	first.Close()
 	require.NoError(t, ch.Forget(again))
 	require.Equal(t, []string{`an earlier run asked "Left behind?", and this one did not: an answer to that is not used`}, said)

@@ -100,8 +100,7 @@ func TestACleanedFileIsWrittenAgain(t *testing.T) {
 			require.Equal(t, tc.want, (<-got).o.Status)
 			if tc.want == convert.Answered {
 				require.NoError(t, a.Deliver(func() error { return nil }))
-				_, err := s.Open(before.ID)
-				require.ErrorIs(t, err, pending.ErrNotFound)
+				require.ErrorIs(t, acptest.Err(s.Open(before.ID)), pending.ErrNotFound)
 			}
 		})
 	}

@@ -152,14 +152,12 @@ func TestPost(t *testing.T) {
 	require.Len(t, entries, 4, "three files and the one that keeps them out of git")
 	require.Equal(t, "*\n", read(t, path(s, ".gitignore")))
 
-	_, err := post(s, convert.Call{})
-	require.ErrorIs(t, err, convert.ErrNoQuestions)
+	require.ErrorIs(t, acptest.Err(post(s, convert.Call{})), convert.ErrNoQuestions)
 }
 
 func TestAnsweredByHand(t *testing.T) {
 	s := newStore(t)
-	_, err := find(s, service)
-	require.ErrorIs(t, err, pending.ErrNotFound)
+	require.ErrorIs(t, acptest.Err(find(s, service)), pending.ErrNotFound)
 	posted := acptest.Must(post(s, service))
 	edit(t, posted.Path, `"answer": null`, `"answer": "sqlite"`, `"answer": null`, `"answer": ["api", "and logs"]`)
 	f := acptest.Must(find(s, service))
@@ -194,8 +192,7 @@ func TestForeign(t *testing.T) {
 			require.NoError(t, os.Mkdir(filepath.Join(s.Dir, pending.Folder), 0o755))
 			brought := path(s, "pending-questions.json")
 			require.NoError(t, os.WriteFile(brought, []byte(content), 0o644))
-			_, err := find(s, other)
-			require.ErrorIs(t, err, pending.ErrNotFound)
+			require.ErrorIs(t, acptest.Err(find(s, other)), pending.ErrNotFound)
 			require.Len(t, reports, 1)
 			require.ErrorIs(t, reports[0], pending.ErrForeign)
 			require.ErrorContains(t, reports[0], "your acp-bridge did not ask the questions in "+brought)
@@ -217,13 +214,11 @@ func TestForeign(t *testing.T) {
 	copied := &pending.Store{Dir: t.TempDir(), State: s.State}
 	require.NoError(t, os.Mkdir(filepath.Join(copied.Dir, pending.Folder), 0o755))
 	require.NoError(t, os.WriteFile(path(copied, "pending-questions.json"), []byte(answered), 0o600))
-	_, err := find(copied, service)
-	require.ErrorIs(t, err, pending.ErrNotFound)
+	require.ErrorIs(t, acptest.Err(find(copied, service)), pending.ErrNotFound)
 	require.NoError(t, take(s, service, func() error { return nil }))
 	require.NoError(t, os.WriteFile(mine.Path, []byte(answered), 0o600))
 	s.Report = nil
-	_, err = find(s, service)
-	require.ErrorIs(t, err, pending.ErrNotFound, "an answer is used once")
+	require.ErrorIs(t, acptest.Err(find(s, service)), pending.ErrNotFound, "an answer is used once")
 }
 
 // Of several who answer all but one are told who was first, and when.
@@ -327,8 +322,7 @@ func TestRule6Deliver(t *testing.T) {
 		require.ErrorIs(t, s.Answer(f, []convert.Answer{{Text: "no"}}, "late"), pending.ErrGone)
 		require.NoFileExists(t, f.Path)
 		a.Close()
-		_, err := find(s, other)
-		require.ErrorIs(t, err, pending.ErrNotFound)
+		require.ErrorIs(t, acptest.Err(find(s, other)), pending.ErrNotFound)
 	}
 }
 
@@ -342,8 +336,7 @@ func TestRule6Removed(t *testing.T) {
 	require.NoError(t, s.Answer(f, []convert.Answer{{Text: "yes"}}, "me"))
 	require.NoError(t, a.Deliver(f, func() error { return s.Remove(f) }))
 	require.ErrorIs(t, a.Deliver(f, func() error { panic("used") }), pending.ErrGone)
-	_, err := find(s, other)
-	require.ErrorIs(t, err, pending.ErrNotFound)
+	require.ErrorIs(t, acptest.Err(find(s, other)), pending.ErrNotFound)
 }
 
 func TestBadAnswers(t *testing.T) {
@@ -361,8 +354,7 @@ func TestBadAnswers(t *testing.T) {
 		require.ErrorIs(t, err, pending.ErrAnswer)
 		require.ErrorContains(t, err, f.Path+": ")
 		require.ErrorContains(t, err, tc.want)
-		_, err = find(s, service)
-		require.ErrorIs(t, err, pending.ErrAnswer, "it is not asked a second time")
+		require.ErrorIs(t, acptest.Err(find(s, service)), pending.ErrAnswer, "it is not asked a second time")
 		require.Equal(t, before, read(t, f.Path))
 	}
 }
@@ -380,8 +372,7 @@ func TestDamaged(t *testing.T) {
 
 	var reports []string
 	s.Report = func(err error) { reports = append(reports, err.Error()) }
-	_, err = find(s, other)
-	require.ErrorIs(t, err, pending.ErrNotFound)
+	require.ErrorIs(t, acptest.Err(find(s, other)), pending.ErrNotFound)
 	second := acptest.Must(post(s, other))
 	require.Equal(t, path(s, "pending-questions-"+second.ID+".json"), second.Path)
 	require.Len(t, reports, 1)
@@ -434,15 +425,14 @@ func TestOpen(t *testing.T) {
 	s := newStore(t)
 	all := acptest.Must(s.List())
 	require.Empty(t, all)
-	_, err := s.Open("")
-	require.EqualError(t, err, "no open questions")
+	require.EqualError(t, acptest.Err(s.Open("")), "no open questions")
 	require.NoDirExists(t, filepath.Join(s.Dir, pending.Folder), "looking makes nothing")
 
 	first := acptest.Must(post(s, service))
 	f := acptest.Must(s.Open(""))
 	require.Equal(t, first, f, "all of the questions is in the file")
 	second := acptest.Must(post(s, other))
-	_, err = s.Open("")
+	_, err := s.Open("")
 	require.ErrorIs(t, err, pending.ErrAmbiguous)
 	require.ErrorContains(t, err, first.ID)
 	_, err = s.Open(second.ID[:7])
@@ -488,8 +478,7 @@ func TestLinks(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(s.Dir, pending.Folder)); err != nil {
 		t.Skip("SKIPPED: no links here:", err)
 	}
-	_, err := post(s, service)
-	require.ErrorContains(t, err, pending.Folder+" cannot be used")
+	require.ErrorContains(t, acptest.Err(post(s, service)), pending.Folder+" cannot be used")
 
 	s = newStore(t)
 	s.Report = nil
@@ -505,7 +494,7 @@ func TestLinks(t *testing.T) {
 	require.NoError(t, os.Rename(posted, posted+"~"))
 	require.NoError(t, os.Symlink(filepath.Base(posted)+"~", posted))
 	edit(t, posted, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": "x"`)
-	f, err = find(s, service)
+	f, err := find(s, service)
 	require.ErrorIs(t, err, pending.ErrNotFound, "one that is a link is not read: %v", f)
 
 	entries := acptest.Must(os.ReadDir(outside))

@@ -137,7 +137,6 @@ func TestRefusals(t *testing.T) {
 		"session/load":     `{}`,
 		"session/set_mode": `{}`,
 	} {
-		_, err := e.Try(method, params)
-		require.ErrorAs(t, err, new(*acp.RequestError), method)
+		require.ErrorAs(t, acptest.Err(e.Try(method, params)), new(*acp.RequestError), method)
 	}
 }

@@ -58,8 +58,7 @@ func TestInletSince(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			require.Equal(t, at, in.Since(), "what is being judged stays as old as it is")
 			require.NoError(t, w.Close())
-			_, err = in.Read(buf)
-			require.ErrorIs(t, err, io.EOF)
+			require.ErrorIs(t, acptest.Err(in.Read(buf)), io.EOF)
 		})
 	}
 	in := seen.NewInlet(strings.NewReader("a"))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 )
 
@@ -72,8 +73,7 @@ esac
 	e.Initialize(`{"plan":{}}`)
 	status := func() string { return e.Call("auth/status", `{}`).Get("state").Str }
 	require.Equal(t, "unauthenticated", status())
-	_, err := e.Try(acp.AgentMethodAuthenticate, `{"methodId":"claude-login"}`)
-	require.ErrorContains(t, err, "not logged in")
+	require.ErrorContains(t, acptest.Err(e.Try(acp.AgentMethodAuthenticate, `{"methodId":"claude-login"}`)), "not logged in")
 	require.Empty(t, r.states(), "it knows")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "in"), nil, 0o600))
 	e.Call(acp.AgentMethodAuthenticate, `{"methodId":"claude-login"}`)
@@ -89,6 +89,5 @@ func TestLogoutWithoutAStatus(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\ntest $2 = logout\n"), 0o755))
 	e := serve(t, backend.Options{Claude: path, Env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=key"}})
 	e.Initialize(`{}`)
-	_, err := e.Try(acp.AgentMethodLogout, `{}`)
-	require.ErrorContains(t, err, "credentials in the environment")
+	require.ErrorContains(t, acptest.Err(e.Try(acp.AgentMethodLogout, `{}`)), "credentials in the environment")
 }

@@ -77,14 +77,10 @@ func TestFind(t *testing.T) {
 		got := acptest.Must(transcript.Find(s.config, c.id, c.cwd))
 		require.Equal(t, c.want, got)
 	}
-	_, err := transcript.Find(s.config, id(3), "/one")
-	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = transcript.Find(t.TempDir(), id(3), "/one")
-	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = transcript.Find("", id(1), "/one")
-	require.Error(t, err)
-	_, err = transcript.Find(s.config, id(3), "")
-	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorIs(t, acptest.Err(transcript.Find(s.config, id(3), "/one")), os.ErrNotExist)
+	require.ErrorIs(t, acptest.Err(transcript.Find(t.TempDir(), id(3), "/one")), os.ErrNotExist)
+	require.Error(t, acptest.Err(transcript.Find("", id(1), "/one")))
+	require.ErrorIs(t, acptest.Err(transcript.Find(s.config, id(3), "")), os.ErrNotExist)
 }
 
 // TestLongPath finds sessions of a long path whose folder another version of
@@ -113,8 +109,7 @@ func TestBadIDs(t *testing.T) {
 	s := newStore(t)
 	for _, bad := range badIDs {
 		require.False(t, transcript.ValidID(bad), "%q", bad)
-		_, err := transcript.Find(s.config, bad, "/one")
-		require.ErrorIs(t, err, transcript.ErrID, "%q", bad)
+		require.ErrorIs(t, acptest.Err(transcript.Find(s.config, bad, "/one")), transcript.ErrID, "%q", bad)
 	}
 	require.True(t, transcript.ValidID("0E57FC27-1e3c-47b2-9107-eb956e9b8274"))
 }

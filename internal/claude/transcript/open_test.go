@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // A transcript that is a link is not followed. What becomes one while it is opened is not,
@@ -17,8 +19,7 @@ func TestOpenFollowsNoLink(t *testing.T) {
 	line := `{"type":"user","uuid":"u","sessionId":"` + id + `","message":{"role":"user","content":"hello"}}` + "\n"
 	require.NoError(t, os.WriteFile(real, []byte(line), 0o600))
 	require.NoError(t, os.Symlink(real, link))
-	_, err := Open(t.Context(), link)
-	require.ErrorContains(t, err, "not a regular file")
+	require.ErrorContains(t, acptest.Err(Open(t.Context(), link)), "not a regular file")
 	_, ok := newPeeker().peek(link)
 	require.False(t, ok)
 	_, ok = Stat(link)

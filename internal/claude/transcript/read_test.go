@@ -175,14 +175,11 @@ func TestNothingToRead(t *testing.T) {
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	require.Empty(t, describe(t, empty))
 
-	_, err := transcript.Open(t.Context(), filepath.Join(dir, id(2)+".jsonl"))
-	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = transcript.Open(t.Context(), dir)
-	require.ErrorContains(t, err, "not a regular file")
+	require.ErrorIs(t, acptest.Err(transcript.Open(t.Context(), filepath.Join(dir, id(2)+".jsonl"))), os.ErrNotExist)
+	require.ErrorContains(t, acptest.Err(transcript.Open(t.Context(), dir)), "not a regular file")
 	link := filepath.Join(dir, id(3)+".jsonl")
 	require.NoError(t, os.Symlink(empty, link))
-	_, err = transcript.Open(t.Context(), link)
-	require.ErrorContains(t, err, "not a regular file")
+	require.ErrorContains(t, acptest.Err(transcript.Open(t.Context(), link)), "not a regular file")
 }
 
 func TestEntriesStop(t *testing.T) {

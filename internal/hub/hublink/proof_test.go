@@ -128,8 +128,7 @@ func TestTokenGoesToItsHubOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r acptest.Written
-			_, err := call("http://"+listen(t, &r, answer), ownToken)
-			require.ErrorIs(t, err, hublink.ErrNotProven)
+			require.ErrorIs(t, acptest.Err(call("http://"+listen(t, &r, answer), ownToken)), hublink.ErrNotProven)
 			require.Contains(t, r.String(), "nonce=")
 			require.NotContains(t, r.String(), ownToken)
 		})
@@ -145,8 +144,7 @@ func TestACertificateIsTheProof(t *testing.T) {
 	at := acptest.Must(url.Parse(hub.URL))
 	client := hublink.Client([]*url.URL{at}, tokenIs(ownToken), time.Minute)
 	defer client.CloseIdleConnections()
-	_, err := client.Get(hub.URL + "/conversations")
-	require.ErrorAs(t, err, new(*tls.CertificateVerificationError), "nobody has signed it")
+	require.ErrorAs(t, acptest.Err(client.Get(hub.URL+"/conversations")), new(*tls.CertificateVerificationError), "nobody has signed it")
 	require.Empty(t, called)
 	hublink.Trust(client, hub.Certificate())
 	reply := acptest.Must(client.Get(hub.URL + "/conversations"))

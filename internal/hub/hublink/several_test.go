@@ -122,12 +122,9 @@ func TestTokenOfSeveral(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("ACP_BRIDGE_HUB_TOKEN", "")
 	urls := acptest.Must(hublink.ParseURLs("http://127.0.0.1:7717, https://hub.example"))
-	_, err := hublink.TokenOf(urls, "")
-	require.ErrorContains(t, err, "no token for the hub at hub.example")
-	_, err = hublink.TokenOf(urls[:1], "")
-	require.ErrorContains(t, err, "start a hub with acp-bridge-hub, or set ACP_BRIDGE_HUB_TOKEN")
-	_, err = hublink.ParseURLs("http://127.0.0.1:7717,")
-	require.Error(t, err)
+	require.ErrorContains(t, acptest.Err(hublink.TokenOf(urls, "")), "no token for the hub at hub.example")
+	require.ErrorContains(t, acptest.Err(hublink.TokenOf(urls[:1], "")), "start a hub with acp-bridge-hub, or set ACP_BRIDGE_HUB_TOKEN")
+	require.Error(t, acptest.Err(hublink.ParseURLs("http://127.0.0.1:7717,")))
 }
 
 // A file with something else than a token is damaged, and is told as that: it is sent to

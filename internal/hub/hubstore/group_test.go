@@ -104,8 +104,7 @@ func TestABatchWithAConflict(t *testing.T) {
 		})
 	}
 	all.Go(func() {
-		_, err := s.Update(t.Context(), "late", []byte("3"), stale)
-		require.ErrorIs(t, err, ErrConflict)
+		require.ErrorIs(t, acptest.Err(s.Update(t.Context(), "late", []byte("3"), stale)), ErrConflict)
 	})
 	all.Go(func() {
 		acptest.Must(s.Create(t.Context(), "k.0", []byte("v")))
@@ -148,8 +147,7 @@ func TestAWriteIsTakenOutOfTheQueue(t *testing.T) {
 	require.ErrorIs(t, <-done, context.Canceled)
 	require.Empty(t, s.group.flying)
 	release()
-	_, err := s.Get(t.Context(), "k")
-	require.ErrorIs(t, err, ErrNotFound)
+	require.ErrorIs(t, acptest.Err(s.Get(t.Context(), "k")), ErrNotFound)
 }
 
 // Whatever goes together, of several writers of a revision one wins, and who was

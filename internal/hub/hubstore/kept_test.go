@@ -22,8 +22,7 @@ func TestOddKeysAreNotJoined(t *testing.T) {
 	s := openEmbedded(t)
 	release := s.Hold()
 	for _, key := range []string{"", "a b", "a.*", "a.>", ".a", "a."} {
-		_, err := s.Create(t.Context(), key, []byte("1"))
-		require.Error(t, err, key)
+		require.Error(t, acptest.Err(s.Create(t.Context(), key, []byte("1"))), key)
 	}
 	require.Zero(t, s.Queued())
 	release()
@@ -53,8 +52,7 @@ func TestLimit(t *testing.T) {
 			require.Equal(t, maxValue-headRoom, limit)
 		}
 		revision := acptest.Must(s.Create(t.Context(), "a", make([]byte, limit)))
-		_, err := s.Update(t.Context(), "a", make([]byte, limit+1), revision)
-		require.ErrorIs(t, err, ErrTooLarge)
+		require.ErrorIs(t, acptest.Err(s.Update(t.Context(), "a", make([]byte, limit+1), revision)), ErrTooLarge)
 		require.ErrorIs(t, s.Delete(t.Context(), "a", revision+1), ErrConflict)
 		require.NoError(t, s.Delete(t.Context(), "a", revision))
 	}
@@ -82,8 +80,7 @@ func TestAReplyToHalfABatch(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer func() { _ = sub.Unsubscribe() }()
-	_, err = s.publish([]*joined{{write: write{key: "a"}}, {write: write{key: "b"}}}, attemptTime)
-	require.ErrorContains(t, err, "expected 2 writes, got 1")
+	require.ErrorContains(t, acptest.Err(s.publish([]*joined{{write: write{key: "a"}}, {write: write{key: "b"}}}, attemptTime)), "expected 2 writes, got 1")
 	first := acptest.Must(s.publish([]*joined{{write: write{key: "a"}}}, attemptTime))
 	require.EqualValues(t, 9, first)
 }

@@ -65,8 +65,7 @@ func TestValuesOutliveTheProcess(t *testing.T) {
 	s = open(t, dir)
 	e := acptest.Must(s.Get(t.Context(), "a"))
 	require.Equal(t, hubstore.Entry{Key: "a", Value: []byte("1"), Revision: rev}, e)
-	_, err := s.Get(t.Context(), "b")
-	require.ErrorIs(t, err, hubstore.ErrNotFound)
+	require.ErrorIs(t, acptest.Err(s.Get(t.Context(), "b")), hubstore.ErrNotFound)
 	later := acptest.Must(s.Create(t.Context(), "c", []byte("3")))
 	require.Greater(t, later, gone, "revisions go on")
 }
@@ -127,8 +126,7 @@ func ownSockets(t *testing.T) (n int) {
 }
 
 func TestNeedsAPlace(t *testing.T) {
-	_, err := hubstore.Open(t.Context(), hubstore.Options{})
-	require.ErrorContains(t, err, "expected a folder or an address")
+	require.ErrorContains(t, acptest.Err(hubstore.Open(t.Context(), hubstore.Options{})), "expected a folder or an address")
 }
 
 // A password in an address is in no error, also where the address is wrong.
@@ -157,8 +155,7 @@ func TestMark(t *testing.T) {
 	}
 	require.Less(t, written, marks[0])
 	require.Less(t, marks[0], marks[1])
-	err := s.Watch(ctx, func(e hubstore.Entry) { seen = append(seen, e) }, cancel)
-	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, s.Watch(ctx, func(e hubstore.Entry) { seen = append(seen, e) }, cancel), context.Canceled)
 	require.Len(t, seen, 2, "the first mark is gone")
 	require.Regexp(t, "^mark.$", seen[1].Key)
 	require.Equal(t, hubstore.Entry{Key: seen[1].Key, Revision: marks[1]}, seen[1])

@@ -193,14 +193,6 @@ func (s *Session) Withdraw(id string) {
 	})
 }
 
-// partStopped takes back what a session within this one asks. Editors answer that
-// they cancel it, which is no word about the rest of the turn.
-func (s *Session) partStopped(id string) {
-	s.happens(func() session.Event {
-		return session.PartStopped{Keys: s.state.ShownIn(id)}
-	})
-}
-
 // park shows a question in the conversation, and ends the running prompt. It is held by
 // the showing's end, see [session.Parking].
 func (a *asking) park(ctx context.Context, toolCall, text string) (view context.Context, hide func()) {

@@ -213,6 +213,7 @@ func (f *front) closes(ctx context.Context, s *Session, method string, params js
 	}
 }
 
+// acceptPrompt puts a prompt in line. It runs in the order of arrival and does not block.
 func (f *front) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
 	r, err := conn.Decode[acp.PromptRequest](params)
 	if err != nil {
@@ -222,7 +223,12 @@ func (f *front) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.accept(r)
+	f.prompted(r.Prompt)
+	content, err := s.conv.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.enqueue(content, s.typed.Read(r.Prompt), nil).answer, nil
 }
 
 // Request answers everything but prompts. It implements [conn.Handler].
@@ -273,7 +279,9 @@ func (f *front) stopPart(id string) bool {
 		if !ok || !p.StopPart(id) {
 			return false
 		}
-		s.partStopped(id)
+		// Editors answer that they cancel what it asks, which is no word about the rest of the
+		// turn.
+		s.happens(func() session.Event { return session.PartStopped{Keys: s.state.ShownIn(id)} })
 		return true
 	})
 }

@@ -152,11 +152,18 @@ func (s *Session) perform(e session.Effect) session.Event {
 			"session", s.id, "after", s.front.opts.CancelGrace.Round(time.Millisecond))
 		s.conv.Kill()
 	case session.Finish:
-		s.finish(e)
+		p := s.prompts[e.Key]
+		delete(s.prompts, e.Key)
+		p.done <- e.How
+		if p.said != nil {
+			p.said <- e.How
+		}
 	case session.WrapUp, session.PassOver:
 		s.wrapping <- e
 	case session.Rest:
-		s.rests(e.How)
+		it := desk.Item{Call: convert.Call{Session: s.id}} // people elsewhere are told that the agent is through
+		s.describe(&it)
+		s.front.opts.Desk.EndTurn(desk.Turn{Session: s.id, Agent: it.Agent, Dir: it.Dir, About: it.About, Err: e.How.Err, Working: e.How.Working})
 	}
 	return nil
 }
@@ -230,34 +237,6 @@ func (s *Session) awaitEnding() {
 	if ending != nil {
 		<-ending
 	}
-}
-
-// finish ends a prompt.
-func (s *Session) finish(e session.Finish) {
-	p := s.prompts[e.Key]
-	delete(s.prompts, e.Key)
-	p.done <- e.How
-	if p.said != nil {
-		p.said <- e.How
-	}
-}
-
-// rests tells people elsewhere that the agent is through.
-func (s *Session) rests(how session.Ending) {
-	it := desk.Item{Call: convert.Call{Session: s.id}}
-	s.describe(&it)
-	s.front.opts.Desk.EndTurn(desk.Turn{Session: s.id, Agent: it.Agent, Dir: it.Dir, About: it.About, Err: how.Err, Working: how.Working})
-}
-
-// accept puts a prompt in line. It runs in the order of arrival and does not
-// block.
-func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
-	s.front.prompted(r.Prompt)
-	content, err := s.conv.Read(r)
-	if err != nil {
-		return nil, err
-	}
-	return s.enqueue(content, s.typed.Read(r.Prompt), nil).answer, nil
 }
 
 // Say gives the agent words that the editor did not send. They go to it in the prompt

@@ -104,7 +104,7 @@ func (c *calls) post(p *pending, params []byte) {
 	c.last++
 	id := c.prefix + strconv.Itoa(c.last)
 	c.pending[id] = p
-	c.to.post(requestLine(id, p.method, params))
+	c.to.post([]byte(`{"jsonrpc":"2.0","id":"` + id + `","method":"` + p.method + `","params":` + string(params) + `}`))
 }
 
 // askBehind sends the peer what it answers when it has come to all that was sent
@@ -171,10 +171,6 @@ func peerError(raw []byte) error {
 }
 
 // The lines of our own, without line ends.
-
-func requestLine(id, method string, params []byte) []byte {
-	return []byte(`{"jsonrpc":"2.0","id":"` + id + `","method":"` + method + `","params":` + string(params) + `}`)
-}
 
 func notificationLine(method string, params []byte) []byte {
 	return []byte(`{"jsonrpc":"2.0","method":"` + method + `","params":` + string(params) + `}`)

@@ -100,7 +100,7 @@ func (c *chain) route(line []byte) (ofAgent bool, plain []byte) {
 		return ofAgent, line
 	case name == chainInitialize:
 		c.prefix = strings.TrimSuffix(method, chainInitialize)
-		return false, retitled(line, "initialize")
+		return false, append(edit(bytes.TrimSpace(line), func([]byte) []byte { return quote("initialize") }, "method"), '\n')
 	case name == successorMethod:
 		return true, c.unwrap(&m)
 	case method == "initialize":
@@ -182,11 +182,6 @@ func messageLine(id, method, params []byte) []byte {
 	}
 	b.WriteString("}\n")
 	return b.Bytes()
-}
-
-// retitled is a line with another method.
-func retitled(line []byte, method string) []byte {
-	return append(edit(bytes.TrimSpace(line), func([]byte) []byte { return quote(method) }, "method"), '\n')
 }
 
 type writerFunc func([]byte) (int, error)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -49,7 +50,7 @@ func (p *proxy) perform(s *session, ev machine.Event, line []byte, e machine.Eff
 		}
 		return nil, machine.InterruptDone{N: e.N}
 	case machine.StartGrace:
-		time.AfterFunc(p.opts.cancelGrace(), func() {
+		time.AfterFunc(cmp.Or(p.opts.CancelGrace, 10*time.Second), func() {
 			if p.ctx.Err() == nil {
 				p.happens(s, machine.GraceOver(e))
 			}

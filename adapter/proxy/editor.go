@@ -63,14 +63,19 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 	return nil
 }
 
-// leaves takes a request that closes a session: with it end the tools that there
-// are now.
+// leaves takes a request that closes a session: with it ends what is open there, and the
+// tools that there are now. Prompts that the agent has under the editor's own ids are the
+// agent's to end.
 func (p *proxy) leaves(m *message, why error) {
 	id := gjson.GetBytes(m.params, "sessionId").String()
 	if m.isRequest() {
 		p.awaited[idKey(m.id)].ends = p.tools.of(id)
 	}
-	p.leaveSession(id, why)
+	p.noPermits(adapter.Words(why), ofSession(id))
+	if s := p.sessions[id]; s != nil {
+		p.stopPart(s, why)
+		p.apply(s, machine.LeaveCame{Why: why}, nil)
+	}
 }
 
 // initialize learns what the editor can do, and tells the agent that it has

@@ -67,13 +67,6 @@ func (o Options) addsTool(p Profile) bool {
 	return o.Tool == ToolAlways || o.Tool == ToolWhereNeeded && p.Tool
 }
 
-func (o Options) cancelGrace() time.Duration {
-	if o.CancelGrace > 0 {
-		return o.CancelGrace
-	}
-	return 10 * time.Second
-}
-
 // traceOut traces what is sent on a wire, nil if nobody wants to see it.
 func (o Options) traceOut(wire string) func([]byte) {
 	if o.Trace == nil {

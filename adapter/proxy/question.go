@@ -149,9 +149,13 @@ func (p *proxy) sessionOf(m *message) string {
 	return ""
 }
 
-// start asks a question, and refuses one that cannot be asked.
+// start asks a question, and refuses one that cannot be asked. Of an agent that takes no own
+// words that is said once in a session.
 func (p *proxy) start(id, session string, apart bool, ask poster) {
-	p.tellNoWords(p.typedIn(session))
+	if s := p.session(p.typedIn(session)); p.profile.NoWords && !s.noWordsTold {
+		s.noWordsTold = true
+		p.say(s.id, noWordsRemark)
+	}
 	if _, err := p.enter(id, session, apart, ask); err != nil {
 		p.log.Warn("a question of the agent was refused", "err", err)
 		p.agent.post(errorLine(id, ndjson.Internal, "The user could not be asked: "+adapter.Words(err)))
@@ -160,14 +164,6 @@ func (p *proxy) start(id, session string, apart bool, ask poster) {
 
 // noWordsRemark says why a question has no place for own words.
 const noWordsRemark = "\n\nThis agent accepts only the answers that it offers. To say something else, dismiss the question and write it in your next message.\n\n"
-
-// tellNoWords says so once in a session of an agent that is like that.
-func (p *proxy) tellNoWords(session string) {
-	if s := p.session(session); p.profile.NoWords && !s.noWordsTold {
-		s.noWordsTold = true
-		p.say(session, noWordsRemark)
-	}
-}
 
 // wait waits for an answer. A panic there is of one question.
 func (p *proxy) wait(id string, wait func() []byte) (line []byte) {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
@@ -83,7 +82,9 @@ func (p *proxy) update(line []byte) []byte {
 	kind := update.Get("sessionUpdate").Str
 	session, id := params.Get("sessionId").Str, update.Get("toolCallId").Str
 	if kind == "subagent_update" {
-		p.worksFor(update.Get("sessionId").Str, session)
+		if part := update.Get("sessionId").Str; part != "" && p.typedIn(session) != part {
+			p.session(part).within = session
+		}
 		return line
 	}
 	if kind != "tool_call" && kind != "tool_call_update" || session == "" {
@@ -95,13 +96,6 @@ func (p *proxy) update(line []byte) []byte {
 	p.shaped(session, update)
 	p.asksAside(session, id, status, input)
 	return p.redraw(line, p.session(session), update)
-}
-
-// worksFor notes the session that a sub-agent's works for.
-func (p *proxy) worksFor(session, within string) {
-	if session != "" && p.typedIn(within) != session {
-		p.session(session).within = within
-	}
 }
 
 // typedIn is the session in which a person types who is asked in this one.
@@ -203,16 +197,6 @@ func (s *session) opens() <-chan struct{} {
 	default:
 	}
 	return s.opening
-}
-
-// leaveSession ends what is open in a session that the editor closes. Prompts
-// that the agent has under the editor's own ids are the agent's to end.
-func (p *proxy) leaveSession(id string, why error) {
-	p.noPermits(adapter.Words(why), ofSession(id))
-	if s := p.sessions[id]; s != nil {
-		p.stopPart(s, why)
-		p.apply(s, machine.LeaveCame{Why: why}, nil)
-	}
 }
 
 // stopPart takes back what a sub-agent's session asks where a person types.

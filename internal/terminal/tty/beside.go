@@ -2,18 +2,14 @@ package tty
 
 import (
 	"io"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // drawn are the terminals of this process that have a frame on them.
-var drawn struct {
-	sync.Mutex
-	terms []*Term
-}
+var drawn proc.Guarded[[]*Term]
 
 // Beside is w for what is said to a person while something may be drawn on the
 // same terminal: lines then stand above the frame, which stays whole. Where w is no
@@ -27,15 +23,16 @@ func Beside(w io.Writer) io.Writer {
 
 type beside struct{ w io.Writer }
 
-func (b beside) Write(p []byte) (int, error) {
-	drawn.Lock()
-	defer drawn.Unlock()
-	n := len(drawn.terms)
-	if n == 0 {
-		return b.w.Write(p)
-	}
-	drawn.terms[n-1].say(strings.Split(strings.TrimRight(clean.Block(string(p)), "\n"), "\n"))
-	return len(p), nil
+func (b beside) Write(p []byte) (n int, err error) {
+	drawn.Step(func(terms *[]*Term) {
+		if len(*terms) == 0 {
+			n, err = b.w.Write(p)
+			return
+		}
+		(*terms)[len(*terms)-1].say(strings.Split(strings.TrimRight(clean.Block(string(p)), "\n"), "\n"))
+		n = len(p)
+	})
+	return n, err
 }
 
 // say keeps lines until something is drawn, and sees to it that it is.
@@ -45,17 +42,4 @@ func (t *Term) say(lines []string) {
 	case t.spoken <- struct{}{}:
 	default:
 	}
-}
-
-func (t *Term) draws() {
-	drawn.Lock()
-	defer drawn.Unlock()
-	drawn.terms = append(drawn.terms, t)
-}
-
-// drew is the end of draws: what is said from here on is not this frame's.
-func (t *Term) drew() {
-	drawn.Lock()
-	defer drawn.Unlock()
-	drawn.terms = slices.DeleteFunc(drawn.terms, func(other *Term) bool { return other == t })
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -89,7 +90,7 @@ func (d *Device) Start(ctx context.Context) (*Term, error) {
 	}
 	t.scr = &screen{w: d.Out, width: d.Width, height: d.Height, reflows: d.reflows()}
 	t.scr.start()
-	t.draws()
+	drawn.Step(func(terms *[]*Term) { *terms = append(*terms, t) })
 	inner, stop := context.WithCancel(context.Background())
 	t.stop = stop
 	chunks := make(chan chunk)
@@ -119,7 +120,9 @@ func (t *Term) Print(lines ...string) {
 
 // Close takes the frame off and puts the terminal back as it was.
 func (t *Term) Close() {
-	t.drew()
+	drawn.Step(func(terms *[]*Term) { // what is said from here on is not this frame's
+		*terms = slices.DeleteFunc(*terms, func(other *Term) bool { return other == t })
+	})
 	t.fit()
 	t.scr.stop()
 	t.stop()

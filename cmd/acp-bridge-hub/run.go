@@ -33,16 +33,11 @@ Usage: acp-bridge-hub [FLAGS]                   start the hub
        acp-bridge-hub COMMAND [FLAGS]
 `,
 		Default: "serve", DefaultFlags: "Flags of the hub",
-		Commands: commands(), Topics: topics,
+		Commands: commands(), Topics: func() []cli.Topic { return []cli.Topic{{Name: "operate", Text: operate}, apiTopic()} },
 		Variables: []cli.Example{{Line: "XDG_STATE_HOME", What: "where the hub keeps its data if --data is not given (default: ~/.local/state)"}},
 		Exits:     "0 done, 1 failed, 2 bad input or bad usage.",
 		Version:   cli.Version, Data: hublink.DataDir,
 	}
-}
-
-// topics are what acp-bridge-hub help takes besides commands.
-func topics() []cli.Topic {
-	return []cli.Topic{{Name: "operate", Text: operate}, apiTopic()}
 }
 
 func commands() []cli.Command {

@@ -90,7 +90,13 @@ func (a *answerFlags) forCalls(s streams) (func(convert.Call) (convert.Outcome, 
 	if err != nil || l == nil {
 		return nil, err
 	}
-	return l.next, nil
+	return func(c convert.Call) (convert.Outcome, error) {
+		data, err := l.take(c)
+		if err != nil { // it says what is missing, or does not fit
+			return convert.Outcome{}, usagef("%s: %w", l.flags.name(), err)
+		}
+		return l.flags.outcome(c, data, l.errOut)
+	}, nil
 }
 
 // answerList are answers given beforehand for all that will be asked: each
@@ -122,15 +128,6 @@ func (a *answerFlags) list(s streams) (*answerList, error) {
 	}
 	l.byText = data
 	return l, nil
-}
-
-// next answers a call. An error says what is missing, or does not fit.
-func (l *answerList) next(c convert.Call) (convert.Outcome, error) {
-	data, err := l.take(c)
-	if err != nil {
-		return convert.Outcome{}, usagef("%s: %w", l.flags.name(), err)
-	}
-	return l.flags.outcome(c, data, l.errOut)
 }
 
 // take is the array of those that are the call's.

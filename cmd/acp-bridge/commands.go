@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 )
 
@@ -44,11 +42,6 @@ func serving() cli.Command {
 		},
 		Make: serveCommand,
 	}
-}
-
-// commands are all of them, in the order of the help.
-func commands() []cli.Command {
-	return slices.Concat(talking(), checking(), []cli.Command{serving()})
 }
 
 // exits is what exit codes say of a question.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
@@ -43,7 +44,7 @@ Usage: acp-bridge [FLAGS] [-- CLAUDE-ARGUMENTS]    speak ACP with an editor
        acp-bridge COMMAND [FLAGS]
 `,
 		Default: "serve", DefaultFlags: "Flags with an editor",
-		Commands: commands(), Topics: topics, Variables: variables, Version: version, Data: func() (string, error) { return hublink.StateFile("") },
+		Commands: slices.Concat(talking(), checking(), []cli.Command{serving()}), Topics: topics, Variables: variables, Version: version, Data: func() (string, error) { return hublink.StateFile("") },
 		Exits: "0 done, 1 failed, 2 bad input or bad usage, 3 cancelled by the user, 4 questions are waiting in a file.",
 	}
 }

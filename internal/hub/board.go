@@ -192,7 +192,9 @@ func (s *state) apply(e hubstore.Entry, r *Record) {
 		s.drop(old)
 	}
 	delete(s.sealed, e.Key)
-	s.marked(e)
+	if delete(s.markers, e.Key); e.Value == nil && strings.Contains(e.Key, ".") { // a mark is no record
+		s.markers[e.Key] = marker{e.Revision, time.Now()}
+	}
 	switch {
 	case r != nil:
 		s.put(r)

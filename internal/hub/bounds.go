@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
@@ -103,13 +102,6 @@ func (b *Board) bounded(r *Record, size int) error {
 type marker struct {
 	revision uint64
 	seen     time.Time
-}
-
-// marked notes what a change of the store leaves behind.
-func (s *state) marked(e hubstore.Entry) {
-	if delete(s.markers, e.Key); e.Value == nil && strings.Contains(e.Key, ".") { // a mark is no record
-		s.markers[e.Key] = marker{e.Revision, time.Now()}
-	}
 }
 
 // dropMarkers removes the markers that were seen before a time. By then all hubs

@@ -34,7 +34,10 @@ func (b *Board) find(ref Ref) (*Record, error) {
 	}
 	in := talk{ref.Group, ref.Conversation}
 	if ref.ID == "" {
-		return b.findFirst(in, ref)
+		if first := peek(b, func(s *state) *Record { return s.firstOf(in, ref.Device) }); first != nil {
+			return first, nil
+		}
+		return nil, ref.noConversation()
 	}
 	talk := b.Conversation(ref.Group, ref.Conversation)
 	if len(talk) == 0 {
@@ -62,14 +65,6 @@ func (b *Board) find(ref Ref) (*Record, error) {
 // saw reports whether who saw a revision saw this question as it is open.
 func (r *Record) saw(revision uint64) bool {
 	return revision == r.Revision || slices.Contains(r.Shown, revision)
-}
-
-// findFirst is find without an id.
-func (b *Board) findFirst(in talk, ref Ref) (*Record, error) {
-	if first := peek(b, func(s *state) *Record { return s.firstOf(in, ref.Device) }); first != nil {
-		return first, nil
-	}
-	return nil, ref.noConversation()
 }
 
 // firstOf is the open question of a conversation that was asked first, or the last one,

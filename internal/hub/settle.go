@@ -165,12 +165,8 @@ func (b *Board) DeliveredSoon(ctx context.Context, ref Ref) {
 				return // nobody waits for a cluster that is not there
 			}
 		}
-		over := peek(b, func(s *state) bool { // its asker has said what it made of it
-			r := s.records[ref.key]
-			return r != nil && r.over()
-		})
-		if over {
-			return
+		if peek(b, func(s *state) bool { return s.records[ref.key] != nil && s.records[ref.key].over() }) {
+			return // its asker has said what it made of it
 		}
 		if _, err := b.Delivered(context.WithoutCancel(ctx), ref); err != nil && !errors.Is(err, errClosing) {
 			b.log.Warn("a delivery could not be noted", "err", err)

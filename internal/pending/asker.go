@@ -159,7 +159,10 @@ func (a *Asker) Claim(c convert.Call, sessions ...string) (*File, error) {
 			return nil, err
 		}
 		for _, session := range sessions {
-			i := life.Claim(claimant(c, session), d.left(session, ids, recs))
+			// Its questions are as a record has them. What was left is that of the session's next
+			// process, until Forget.
+			by := life.Claimant{Session: session, Again: true, Words: life.Words{Kind: "question", Questions: asKept(c.Questions)}}
+			i := life.Claim(by, d.left(session, ids, recs))
 			if i < 0 {
 				continue
 			}
@@ -173,12 +176,6 @@ func (a *Asker) Claim(c convert.Call, sessions ...string) (*File, error) {
 		a.store.brought(d, c)
 		return nil, ErrNotFound
 	})
-}
-
-// claimant is a call as a claim sees it. Its questions are as a record has them. What was
-// left is that of the session's next process, until [Asker.Forget].
-func claimant(c convert.Call, session string) life.Claimant {
-	return life.Claimant{Session: session, Again: true, Words: life.Words{Kind: "question", Questions: asKept(c.Questions)}}
 }
 
 // left are the questions of a folder as a claim by that session sees them.

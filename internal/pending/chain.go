@@ -173,7 +173,10 @@ func (ch *Chain) begin(ctx context.Context, kind desk.Kind, c convert.Call) *Ask
 				return err
 			}
 		}
-		return a.fromHub(answers)
+		if !a.settle(convert.Outcome{Status: convert.Answered, Answers: answers}, hubName, "") {
+			return &desk.SettledError{Settlement: a.Settlement} // what was answered before, here or in the file
+		}
+		return nil
 	}
 	a.item.Agent = cmp.Or(a.item.Agent, ch.who(c))
 	if ch.opts.Terminal != nil {

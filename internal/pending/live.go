@@ -64,7 +64,10 @@ func (a *Asking) live() {
 		case err := <-on.heard:
 			on.hub = err == nil
 			if a.atHub = on.hub; !on.terminal {
-				a.notReached(err)
+				if a.chain.opts.Leave && errors.Is(err, hublink.ErrRefused) {
+					a.err = err // that the hub does not have it is our fault
+					a.withdraw()
+				}
 				a.waits()
 			}
 		case <-ctx.Done():
@@ -86,25 +89,10 @@ func (a *Asking) goesOn(on *surfaces) bool {
 	case on.terminal || on.hub || a.isSettled() || a.File() != nil && !a.chain.opts.Leave:
 		return true
 	}
-	a.err = a.nobody()
+	if a.err = ErrPending; a.File() == nil {
+		a.err = ErrNobody
+	}
 	return false
-}
-
-// notReached ends a call that would be left, if it is our fault that the hub does
-// not have it.
-func (a *Asking) notReached(err error) {
-	if a.chain.opts.Leave && errors.Is(err, hublink.ErrRefused) {
-		a.err = err
-		a.withdraw()
-	}
-}
-
-// nobody is why a call ends that nobody can be asked.
-func (a *Asking) nobody() error {
-	if a.File() == nil {
-		return ErrNobody
-	}
-	return ErrPending
 }
 
 // waits tells the person where the questions wait, unless the call ends there.
@@ -231,13 +219,4 @@ func (a *Asking) callAtHub() convert.Call {
 	}
 	c.Session = cmp.Or(c.Session, a.id)
 	return c
-}
-
-// fromHub is the rule for answers that come from the hub: what was answered
-// before, here or in the file, stands.
-func (a *Asking) fromHub(answers []convert.Answer) error {
-	if !a.settle(convert.Outcome{Status: convert.Answered, Answers: answers}, hubName, "") {
-		return &desk.SettledError{Settlement: a.Settlement}
-	}
-	return nil
 }

@@ -104,13 +104,6 @@ func newSheet(q convert.Question, closed, markdown bool, look cells.Style) *shee
 	return s
 }
 
-// dropAlone takes away options that stand alone: words stand beside them now.
-func (s *sheet) dropAlone() {
-	for i := range s.picked {
-		s.picked[i] = s.picked[i] && s.q.Options[i].Effect == 0
-	}
-}
-
 // name is what the question is called once it is off the screen. A choice is
 // called by what was chosen about.
 func (s *sheet) name() string {
@@ -287,7 +280,9 @@ func (s *sheet) keepText() {
 	case s.free():
 	case s.q.MultiSelect:
 		if s.ownWords = typed; typed {
-			s.dropAlone()
+			for i := range s.picked { // an option that stands alone has no words beside it
+				s.picked[i] = s.picked[i] && s.q.Options[i].Effect == 0
+			}
 		}
 	case typed:
 		s.chosen = len(s.rows)

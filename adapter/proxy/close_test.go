@@ -20,7 +20,7 @@ func TestRefusedClose(t *testing.T) {
 	require.EqualValues(t, -32601, a.editor.reply().Get("error.code").Int())
 	got := a.use(nil)
 	a.editor.result(a.editor.until("session/request_permission"), selected("SQLite"))
-	require.Contains(t, await(t, got), "SQLite")
+	require.Contains(t, <-got, "SQLite")
 }
 
 // slowly writes a second after it is told to.

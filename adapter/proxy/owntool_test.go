@@ -77,7 +77,7 @@ func TestRule8OwnToolIsAllowed(t *testing.T) {
 			request := a.editor.until("session/request_permission")
 			require.Equal(t, gjson.Get(call, "toolCallId").Str, request.Get("params.toolCall.toolCallId").Str)
 			a.editor.result(request, selected("PostgreSQL"))
-			require.Contains(t, await(t, got), "PostgreSQL")
+			require.Contains(t, <-got, "PostgreSQL")
 		})
 	}
 }
@@ -86,7 +86,7 @@ func TestRule8OwnToolIsAllowed(t *testing.T) {
 func TestRule8OnlyATicketThatWaits(t *testing.T) {
 	p := initialized(t, Options{Agent: shortLimit(profileNamed("droid"))}, noForms)
 	a := p.open(t, "s1")
-	ticket := ticketIn(t, await(t, a.use(nil)))
+	ticket := ticketIn(t, <-a.use(nil))
 	a.editor.until("session/request_permission")
 	for input, allowed := range map[string]bool{
 		`{"ticket":"` + ticket + `"}`:                            true,
@@ -168,7 +168,7 @@ func TestRule1SessionsWithTheSameWords(t *testing.T) {
 				require.Equal(t, "t2", request.Get("params.toolCall.toolCallId").Str)
 			}
 			first.editor.result(request, selected("SQLite"))
-			require.Contains(t, await(t, got), "SQLite")
+			require.Contains(t, <-got, "SQLite")
 		})
 	}
 }
@@ -199,10 +199,10 @@ func TestToolOfAnotherSession(t *testing.T) {
 	require.Equal(t, "s2", request.Get("params.sessionId").Str)
 	require.Equal(t, "t2", request.Get("params.toolCall.toolCallId").Str)
 	a.editor.result(request, selected("SQLite"))
-	require.Contains(t, await(t, got), "SQLite")
+	require.Contains(t, <-got, "SQLite")
 	a.shows("s1", fmt.Sprintf(shown, "t3"))
 	a.shows("s2", fmt.Sprintf(shown, "t4"))
-	require.Contains(t, await(t, a.use(nil)), errWhichSession.Error())
+	require.Contains(t, <-a.use(nil), errWhichSession.Error())
 }
 
 // Two calls at once in one session: nobody knows which tool call is which, so each
@@ -218,9 +218,9 @@ func TestTwoCallsOfTheTool(t *testing.T) {
 	two := a.use(nil)
 	require.NotContains(t, []string{"t1", "t2"}, request.Get("params.toolCall.toolCallId").Str)
 	a.editor.result(request, selected("SQLite"))
-	answers[await(t, one)] = true
+	answers[<-one] = true
 	a.editor.result(a.editor.until("session/request_permission"), selected("PostgreSQL"))
-	answers[await(t, two)] = true
+	answers[<-two] = true
 	require.Len(t, answers, 2)
 }
 
@@ -234,15 +234,15 @@ func TestRule4TicketsOfAnEarlierTurn(t *testing.T) {
 		return a.agent.until("session/prompt")
 	}
 	prompt := turn("p1")
-	text := await(t, a.use(sdk.Meta{"agent-tool-call-request-id": "t1"}))
+	text := <-a.use(sdk.Meta{"agent-tool-call-request-id": "t1"})
 	ticket := ticketIn(t, text)
 	a.editor.result(a.editor.until("session/request_permission"), selected("SQLite"))
 	a.editor.until("session/update") // it says how it was answered
 	a.agent.result(prompt, `{"stopReason":"end_turn"}`)
 	require.Equal(t, "p1", a.editor.reply().Get("id").Str)
 	turn("p2")
-	require.NotContains(t, await(t, a.useWith(nil, `{"ticket":"`+ticket+`"}`)), "SQLite")
-	text = await(t, a.use(sdk.Meta{"agent-tool-call-request-id": "t2"}))
+	require.NotContains(t, <-a.useWith(nil, `{"ticket":"`+ticket+`"}`), "SQLite")
+	text = <-a.use(sdk.Meta{"agent-tool-call-request-id": "t2"})
 	require.NotContains(t, text, "SQLite")
 	require.NotEqual(t, ticket, ticketIn(t, text))
 	a.editor.until("session/request_permission")
@@ -288,7 +288,7 @@ func TestToolCallIsTakenOnce(t *testing.T) {
 		got := a.use(nil)
 		request := a.editor.until("session/request_permission")
 		a.editor.result(request, selected("SQLite"))
-		require.Contains(t, await(t, got), "SQLite")
+		require.Contains(t, <-got, "SQLite")
 		return request.Get("params.toolCall.toolCallId").Str
 	}
 	turn := func(id string) gjson.Result {

@@ -66,7 +66,7 @@ func TestToolsOfASessionLoadedAgain(t *testing.T) {
 	}
 	got := a.use(nil)
 	a.editor.result(a.editor.until("session/request_permission"), selected("SQLite"))
-	require.Contains(t, await(t, got), "SQLite", "the agent has stayed with its first")
+	require.Contains(t, <-got, "SQLite", "the agent has stayed with its first")
 	require.False(t, there(t, urls[0]))
 	require.False(t, there(t, urls[1]))
 	require.True(t, there(t, urls[2]), "and now has come to its last")
@@ -88,5 +88,5 @@ func TestToolsQuestionInASessionOpenedAnew(t *testing.T) {
 	a.agent.result(loads, `{}`)
 	a.editor.reply()
 	a.editor.result(a.editor.until("session/request_permission"), selected("SQLite"))
-	require.Contains(t, await(t, got), "SQLite")
+	require.Contains(t, <-got, "SQLite")
 }

@@ -35,22 +35,11 @@ func serve(t *testing.T, script string) (in *os.File, out *acptest.Written, ende
 	return w, out, ended
 }
 
-func ends(t *testing.T, ended chan error) error {
-	t.Helper()
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(patience):
-		require.Fail(t, "it does not end")
-		return nil
-	}
-}
-
 // An agent that dies while a child of it holds its output has ended all the same.
 func TestAgentLeavesAChild(t *testing.T) {
 	in, out, ended := serve(t, `sleep 1000 & read -r line; echo oops >&2; kill -9 $$`)
 	acptest.Must(io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`+"\n"))
-	err := ends(t, ended)
+	err := <-ended
 	require.ErrorIs(t, err, errAgentGone)
 	require.ErrorContains(t, err, "killed")
 	require.ErrorContains(t, err, "oops", "its last words")
@@ -62,7 +51,7 @@ func TestAgentEndsWithTheEditor(t *testing.T) {
 	t.Parallel()
 	in, _, ended := serve(t, `trap '' TERM; while :; do sleep 1; done`)
 	require.NoError(t, in.Close())
-	require.NoError(t, ends(t, ended))
+	require.NoError(t, <-ended)
 }
 
 func TestAgentCannotBeStarted(t *testing.T) {
@@ -80,13 +69,13 @@ func TestAgentFrozen(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}`+"\n"))
 	require.Eventually(t, func() bool { return out.Count(`{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}`) > 0 }, patience, time.Millisecond)
 	require.NoError(t, in.Close())
-	require.NoError(t, ends(t, ended))
+	require.NoError(t, <-ended)
 }
 
 // An agent that floods and prints garbage is passed on as far as it speaks.
 func TestAgentFloods(t *testing.T) {
 	_, out, ended := serve(t, `i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo "garbage $i"; echo '{"jsonrpc":"2.0","method":"x","params":['$i']}'; echo '{"half":'; done; exit 3`)
-	require.ErrorContains(t, ends(t, ended), "exit status 3")
+	require.ErrorContains(t, <-ended, "exit status 3")
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 3000)
 	for i, line := range lines {
@@ -118,5 +107,5 @@ func TestAgentEndsBeforeTheEditorReads(t *testing.T) {
 	time.Sleep(2 * proc.Grace) // what must not happen needs time to happen
 	text := acptest.Must(io.ReadAll(out))
 	require.Equal(t, 60, strings.Count(string(text), "\n"))
-	require.ErrorIs(t, ends(t, ended), errAgentGone)
+	require.ErrorIs(t, <-ended, errAgentGone)
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -87,17 +86,6 @@ func (a *toolAgent) useWith(meta sdk.Meta, input string) <-chan string {
 	return got
 }
 
-func await(t *testing.T, got <-chan string) string {
-	t.Helper()
-	select {
-	case text := <-got:
-		return text
-	case <-time.After(patience):
-		require.Fail(t, "nothing came")
-		return ""
-	}
-}
-
 func TestQuestionTool(t *testing.T) {
 	a := withTool(t)
 	got := a.use(sdk.Meta{"agent-tool-call-request-id": "call_7"})
@@ -105,7 +93,7 @@ func TestQuestionTool(t *testing.T) {
 	require.Equal(t, "s1", request.Get("params.sessionId").Str)
 	require.Equal(t, "call_7", request.Get("params.toolCall.toolCallId").Str, "the agent's own tool call")
 	a.editor.result(request, selected("SQLite"))
-	require.Contains(t, await(t, got), "SQLite")
+	require.Contains(t, <-got, "SQLite")
 }
 
 // Gemini does not tell its servers of a cancel.
@@ -115,7 +103,7 @@ func TestToolAndSessionCancel(t *testing.T) {
 	got := a.use(nil)
 	a.editor.until("session/request_permission")
 	a.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
-	require.Contains(t, await(t, got), "dismissed")
+	require.Contains(t, <-got, "dismissed")
 	require.Equal(t, "session/cancel", a.agent.next().Get("method").Str)
 	a.editor.until("$/cancel_request")
 }

@@ -49,7 +49,7 @@ func TestToolOverStdio(t *testing.T) {
 	request := p.editor.until("session/request_permission")
 	require.Equal(t, "s1", request.Get("params.sessionId").Str)
 	p.editor.result(request, selected("SQLite"))
-	require.Contains(t, await(t, got), "SQLite")
+	require.Contains(t, <-got, "SQLite")
 
 	// The proxy ends, and the relay with it.
 	p.cancel(nil)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,15 +21,7 @@ type heard struct{ method, path, sequence, body string }
 
 func notified(t *testing.T, deletes bool) (url string, next func() heard) {
 	url, got := addressee(t, deletes)
-	return url, func() heard {
-		select {
-		case n := <-got:
-			return n
-		case <-time.After(patience):
-			t.Fatal("no notification came")
-			return heard{}
-		}
-	}
+	return url, func() heard { return <-got }
 }
 
 // addressee is a URL that is told.

@@ -61,11 +61,7 @@ func stuck(t *testing.T) (e *editor, cli *ct.CLI, session string) {
 	require.Equal(t, "toolu_1", turn.Resp.Get("_meta.acp-bridge.waitingFor").Str)
 	read.Store(0)
 	cli.Release("parked")
-	select {
-	case <-full:
-	case <-time.After(acptest.Patience):
-		require.Fail(t, "the calls were not read")
-	}
+	<-full
 	return e, cli, session
 }
 

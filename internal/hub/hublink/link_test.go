@@ -467,11 +467,11 @@ func TestAPermissionShowsWhatItIsFor(t *testing.T) {
 			Questions: []convert.Question{{Text: "Run a command", Closed: true, Options: []convert.Option{{Label: "Allow"}, {Label: "Reject"}}}}}})
 		t.Cleanup(ticket.Leave)
 	}
-	post("toolu_long", `{"command":"`+strings.Repeat("x", 500<<10)+`"}`)
-	post("toolu_short", `{"command":"rm -rf /"}`)
+	post("toolu_long", `{"command":"`+strings.Repeat("x", 400<<10-18)+`"}`) // a byte more, indented
+	post("toolu_short", `{"command":"rm -rf /`+strings.Repeat("x", 400<<10-27)+`"}`)
 	r := await(t, board, isOpen)
 	require.Equal(t, "toolu_short", r.Call.ID, "what cannot be shown whole is not approved there")
-	require.Contains(t, r.Detail, `"command": "rm -rf /"`)
+	require.Contains(t, r.Detail, `"command": "rm -rf /x`)
 }
 
 func TestParseURL(t *testing.T) {

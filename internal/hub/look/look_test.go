@@ -156,7 +156,7 @@ func TestNothingIsLeftOut(t *testing.T) {
 	}
 	require.True(t, drawn(display.Tool{Kind: "switch_mode", Text: "# Plan"}).Plan)
 	th := drawn(display.Tool{Name: "Bash", Input: json.RawMessage(`{"command":"ls","description":"Look around"}`)})
-	require.Contains(t, string(th.Whole()), `<p class="label">The agent says</p><p dir="auto">Look around</p>`)
+	require.Equal(t, `<div class="part command"><pre dir="ltr"><span class="l" data-n="1">ls</span></pre></div><div class="part quote"><p class="label">The agent says</p><p dir="auto">Look around</p></div>`, string(th.Whole()))
 }
 
 // What is drawn is not said again beside it: in our own title, in an agent's name for its

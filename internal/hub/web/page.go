@@ -134,9 +134,9 @@ func permitted(r *hub.Record, form url.Values) error {
 		return nil
 	}
 	if picks := form["a0"]; buttons(r) && len(picks) == 1 {
-		i, err := strconv.Atoi(picks[0])
-		if err != nil || i < 0 || i >= len(r.Call.Questions[0].Options) {
-			return badf("%q is not one of the options", picks[0])
+		i, err := optionAt(r.Call.Questions[0], picks[0])
+		if err != nil {
+			return err
 		}
 		switch plan := strings.TrimSpace(form.Get("plan")); pickOf(r, i) {
 		case "reject", "reject always":
@@ -156,6 +156,16 @@ func permitted(r *hub.Record, form url.Values) error {
 		}
 	}
 	return seenEnd(r, form)
+}
+
+// optionAt is the option that a form names by its place.
+func optionAt(q convert.Question, place string) (int, error) {
+	for i := range q.Options {
+		if strconv.Itoa(i) == place {
+			return i, nil
+		}
+	}
+	return 0, badf("%q is not an option of %q", place, q.Text)
 }
 
 // sameText compares what a form has made of a text with the text.
@@ -242,9 +252,9 @@ func formAnswers(c convert.Call, form url.Values) ([]convert.Answer, error) {
 				other = true
 				continue
 			}
-			j, err := strconv.Atoi(v)
-			if err != nil || j < 0 || j >= len(q.Options) {
-				return nil, badf("%q is not an option of %q", v, q.Text)
+			j, err := optionAt(q, v)
+			if err != nil {
+				return nil, err
 			}
 			a.Selected = append(a.Selected, q.Options[j].Label)
 		}

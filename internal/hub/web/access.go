@@ -213,10 +213,7 @@ func (a *Access) add(by *Device, name string, can Can, groups []string) (token s
 		k.add(name, can, groups, hash)
 		return nil
 	})
-	if err != nil {
-		return "", err
-	}
-	return token, nil
+	return token, err
 }
 
 // ErrNoDevice means that there is no device of that name.

@@ -19,6 +19,9 @@ func (s *Server) guard(to route) http.HandlerFunc {
 	if to.large {
 		to.look = s.few(to.look)
 	}
+	if to.proof == nil {
+		to.proof = ofPage
+	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, err := s.admit(w, r, &to)
 		switch {
@@ -112,7 +115,7 @@ func (s *Server) given(w http.ResponseWriter, r *http.Request, d Device, cookie 
 	if g, err = s.give(w, r, to.takes); err != nil {
 		return g, err
 	}
-	if cookie && !(to.proof == nil && ofPage(r, d, g) || to.proof != nil && to.proof(d, g)) {
+	if cookie && !to.proof(r, d, g) {
 		return g, errPage
 	}
 	return g, s.access.here(d) // a body may take long

@@ -263,7 +263,7 @@ type act struct {
 const actFields = "group conversation question revision asked pick token"
 
 // ofPush reports whether a change comes from a push to the browser of a login.
-func (s *Server) ofPush(d Device, g given) bool {
+func (s *Server) ofPush(_ *http.Request, d Device, g given) bool {
 	var a act
 	key, ok := s.access.hasPushKey()
 	return ok && g.into(&a) == nil && hmac.Equal([]byte(a.Token), []byte(actionToken(key, d.Name, []byte(d.session), a.pushRef, a.Pick)))
@@ -275,7 +275,7 @@ func (s *Server) act(_ http.ResponseWriter, r *http.Request, d Device, g given) 
 	if err := g.into(&a); err != nil {
 		return err
 	}
-	if !s.ofPush(d, g) { // with a token of a device, too: it answers in other ways
+	if !s.ofPush(r, d, g) { // with a token of a device, too: it answers in other ways
 		return errPage
 	}
 	ref := hub.Ref{Group: groupNamed(a.Group), Conversation: decodeID(a.Conversation), ID: decodeID(a.Question), Revision: a.Revision, Fingerprint: a.Asked}

@@ -25,7 +25,7 @@ type route struct {
 	takes  takes
 	large  bool // the reply may be
 	// proof is what a change shows beside a cookie; nil is that it comes from the page.
-	proof func(Device, given) bool
+	proof func(*http.Request, Device, given) bool
 }
 
 // looks writes its reply, or returns what went wrong before that. So does a change: one
@@ -143,13 +143,13 @@ const jsonKind, formKind = "application/json", "application/x-www-form-urlencode
 
 // kind is the media type of a body, which has to be one that the route takes.
 func (b body) kind(r *http.Request) (string, error) {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
-	case b == formBody && (err != nil || kind != formKind) && r.ContentLength != 0:
+	case b == formBody && kind != formKind && r.ContentLength != 0:
 		return "", statusError{http.StatusUnsupportedMediaType, "expected a form"}
 	case b == formBody:
 		return formKind, nil
-	case b == nothing && r.ContentLength == 0, err == nil && kind == jsonKind:
+	case b == nothing && r.ContentLength == 0, kind == jsonKind:
 		return jsonKind, nil
 	}
 	return "", statusError{http.StatusUnsupportedMediaType, "expected Content-Type: application/json"}

@@ -273,7 +273,7 @@ const askingNames = "name kind title agent machine dir detail about asker again 
 // readAsking reads a call in any dialect, or in our own.
 func readAsking(conversation, name string, g given) (a hub.Asking, err error) {
 	body := g.json
-	if conversation == "" || len(conversation) > maxID {
+	if len(conversation) > maxID {
 		return a, badf("expected the id of a conversation with 1 to %d bytes", maxID)
 	}
 	a = hub.Asking{Conversation: conversation, Dialect: name}

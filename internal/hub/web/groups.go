@@ -76,7 +76,7 @@ func named(r *http.Request, d Device) (group string, given bool, err error) {
 // asksIn is the group for which a request asks.
 func asksIn(r *http.Request, d Device) (string, error) {
 	group, given, err := named(r, d)
-	if err == nil && !given {
+	if !given {
 		group = d.first()
 	}
 	return group, err
@@ -135,12 +135,12 @@ func seen(r *http.Request, d Device) (func(*hub.Record) bool, error) {
 // reader reads what changes after a revision, of the one group that a request is about
 // or its device is in, or of all. It knows nothing of rights.
 func (s *Server) reader(r *http.Request, d Device, after uint64) *hub.Reader {
-	group, given, err := named(r, d)
+	group, given, _ := named(r, d) // a wrong one was refused
 	if !given && d.Can != CanAdmin && len(d.Groups) <= 1 {
 		group, given = d.first(), true
 	}
 	reader := s.board.Read(after)
-	if given && err == nil {
+	if given {
 		reader.In(group)
 	}
 	return reader

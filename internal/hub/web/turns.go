@@ -68,25 +68,26 @@ func (s *Server) turned(_ http.ResponseWriter, r *http.Request, d Device, g give
 		return nil // links of before tell of prompts, too
 	}
 	var told hublink.Turn
-	err := g.into(&told)
-	group, bad := asksIn(r, d)
+	if err := g.into(&told); err != nil {
+		return err
+	}
+	group, err := asksIn(r, d)
+	if err != nil {
+		return err
+	}
 	id := r.PathValue("id")
-	switch {
-	case err != nil:
-	case bad != nil:
-		err = bad
-	case id == "" || len(id) > maxID:
-		err = badf("conversation: expected 1 to %d bytes", maxID)
-	case !slices.Contains([]string{hublink.TurnDone, hublink.TurnFailed, hublink.TurnWaits}, told.Event):
-		err = badf("event: expected done, failed or waits, got %q", clean.Truncate(clean.Line(told.Event), 80))
-	default:
-		err = s.tellsOf(d, group, id)
+	if len(id) > maxID {
+		return badf("conversation: expected 1 to %d bytes", maxID)
 	}
-	if err == nil {
-		told.Agent = cmp.Or(told.Agent, "The agent")
-		s.turns.add(newTurn(d, group, id, told))
+	if !slices.Contains([]string{hublink.TurnDone, hublink.TurnFailed, hublink.TurnWaits}, told.Event) {
+		return badf("event: expected done, failed or waits, got %q", clean.Truncate(clean.Line(told.Event), 80))
 	}
-	return err
+	if err := s.tellsOf(d, group, id); err != nil {
+		return err
+	}
+	told.Agent = cmp.Or(told.Agent, "The agent")
+	s.turns.add(newTurn(d, group, id, told))
+	return nil
 }
 
 // tellsOf refuses a device that tells of a conversation in which others ask and it does

@@ -69,7 +69,7 @@ func (p *proxy) rests(s *session, how machine.Ending) {
 	if p.opts.Desk == nil || s.within != "" {
 		return
 	}
-	if said := gjson.Get(how.Raw, "error.message").Str; how.Err != nil && said != "" {
+	if said := gjson.Get(how.Raw, "error.message").Str; said != "" {
 		how.Err = errors.New(said)
 	}
 	it := desk.Item{Call: convert.Call{Session: s.id}}

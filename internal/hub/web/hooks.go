@@ -204,7 +204,7 @@ func heldAs(rec *hub.Record, call string) hook.Held {
 // asked in any order, and nothing says which is which until one has run: that is the
 // one that a person has allowed here, if there is one.
 func (s *Server) uncross(d Device, e hook.Event, held []*hub.Record) {
-	if e.ToolUse == "" || e.Name != hook.PostToolUse && e.Name != hook.PostToolUseFailure {
+	if e.ToolUse == "" {
 		return
 	}
 	arrives := func(r *hub.Record) bool { return !r.Open() && e.Ends(heldAs(r, e.ToolUse)).What == hook.Arrived }

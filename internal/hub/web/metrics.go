@@ -51,48 +51,50 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ Device) error
 			gone++
 		}
 	}
-	metric(&b, "build_info", "gauge", "The version of this hub.")
-	fmt.Fprintf(&b, "acp_bridge_hub_build_info{version=%s} 1\n", label(cmp.Or(s.opts.Version, "unknown")))
-	metric(&b, "open", "gauge", "Questions that wait now, at all hubs of the store.")
+	metric(&b, "build_info", "gauge", "The version of this hub.", fmt.Sprintf("{version=%s} 1", label(cmp.Or(s.opts.Version, "unknown"))))
+	var values []string
 	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
-		fmt.Fprintf(&b, "acp_bridge_hub_open{group=%s} %d\n", label(group), byGroup[group])
+		values = append(values, fmt.Sprintf("{group=%s} %d", label(group), byGroup[group]))
 	}
-	metric(&b, "open_without_asker", "gauge", "Questions that wait and whose asker is gone.")
-	fmt.Fprintf(&b, "acp_bridge_hub_open_without_asker %d\n", gone)
-	metric(&b, "asked_total", "counter", "Questions that were asked at this hub.")
-	fmt.Fprintf(&b, "acp_bridge_hub_asked_total %d\n", stats.Asked)
-	metric(&b, "ended_total", "counter", "Questions that ended at this hub, by outcome and by who ended them; elsewhere is the asker's word.")
+	metric(&b, "open", "gauge", "Questions that wait now, at all hubs of the store.", values...)
+	metric(&b, "open_without_asker", "gauge", "Questions that wait and whose asker is gone.", fmt.Sprintf(" %d", gone))
+	metric(&b, "asked_total", "counter", "Questions that were asked at this hub.", fmt.Sprintf(" %d", stats.Asked))
 	order := func(x, y hub.Ending) int {
 		return cmp.Or(strings.Compare(x.Outcome, y.Outcome), strings.Compare(x.By, y.By), strings.Compare(from(x), from(y)))
 	}
+	values = nil
 	for _, e := range slices.SortedFunc(maps.Keys(stats.Ended), order) {
-		fmt.Fprintf(&b, "acp_bridge_hub_ended_total{outcome=%s,by=%s%s} %d\n", label(e.Outcome), label(e.By), from(e), stats.Ended[e])
+		values = append(values, fmt.Sprintf("{outcome=%s,by=%s%s} %d", label(e.Outcome), label(e.By), from(e), stats.Ended[e]))
 	}
-	metric(&b, "answer_seconds", "histogram", "How long questions waited for their answers.")
+	metric(&b, "ended_total", "counter", "Questions that ended at this hub, by outcome and by who ended them; elsewhere is the asker's word.", values...)
+	values = nil
 	all := uint64(0)
 	for i, n := range stats.Waited {
 		bound := "+Inf"
 		if bounds := hub.WaitBounds(); i < len(bounds) {
 			bound = strconv.FormatFloat(bounds[i], 'g', -1, 64)
 		}
-		fmt.Fprintf(&b, "acp_bridge_hub_answer_seconds_bucket{le=%q} %d\n", bound, n)
+		values = append(values, fmt.Sprintf("_bucket{le=%q} %d", bound, n))
 		all = n
 	}
-	fmt.Fprintf(&b, "acp_bridge_hub_answer_seconds_sum %g\nacp_bridge_hub_answer_seconds_count %d\n", stats.WaitedSeconds, all)
+	values = append(values, fmt.Sprintf("_sum %g", stats.WaitedSeconds), fmt.Sprintf("_count %d", all))
+	metric(&b, "answer_seconds", "histogram", "How long questions waited for their answers.", values...)
 	s.mu.Lock()
 	streams := s.streams
 	s.mu.Unlock()
-	metric(&b, "streams", "gauge", "Event streams that are open at this hub.")
-	fmt.Fprintf(&b, "acp_bridge_hub_streams %d\n", streams)
-	metric(&b, "store_errors_total", "counter", "Writes of this hub that the store did not take.")
-	fmt.Fprintf(&b, "acp_bridge_hub_store_errors_total %d\n", stats.Failed)
+	metric(&b, "streams", "gauge", "Event streams that are open at this hub.", fmt.Sprintf(" %d", streams))
+	metric(&b, "store_errors_total", "counter", "Writes of this hub that the store did not take.", fmt.Sprintf(" %d", stats.Failed))
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_ = send(w, b.Bytes())
 	return nil
 }
 
-func metric(b *bytes.Buffer, name, kind, help string) {
+// metric writes what a metric is, and its values, with their labels before them.
+func metric(b *bytes.Buffer, name, kind, help string, values ...string) {
 	fmt.Fprintf(b, "# HELP acp_bridge_hub_%s %s\n# TYPE acp_bridge_hub_%s %s\n", name, help, name, kind)
+	for _, v := range values {
+		fmt.Fprintf(b, "acp_bridge_hub_%s%s\n", name, v)
+	}
 }
 
 var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)

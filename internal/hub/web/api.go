@@ -97,7 +97,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return s.few(func(w http.ResponseWriter, _ *http.Request, d Device) error { return s.showConversation(w, d, rec) })(w, r, d)
 	}
-	return reply(w, s.conversationNow(rec), nil)
+	return s.tell(w, d, s.conversationNow(rec))
 }
 
 // showConversation is a conversation for people: all that was asked in it, in order, and the
@@ -361,7 +361,7 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) e
 			return err
 		}
 	}
-	return reply(w, questionOf(rec, rec.Of(d.id())), nil)
+	return s.tell(w, d, questionOf(rec, rec.Of(d.id())))
 }
 
 // askedLast returns what was asked last under the id of a record. If that is

@@ -86,7 +86,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 	defer context.AfterFunc(s.access.being(d.login()), cancel)()
 	defer context.AfterFunc(s.serving, cancel)()
 	w.Header().Set("Content-Type", "text/event-stream")
-	out := stream{w: w}
+	out := stream{w: w, long: func(p []byte) error { return s.long(w, d, p) }}
 	fmt.Fprintf(&out, "retry: %d\n\n", retryTime)
 	beat := time.NewTicker(f.beat)
 	defer beat.Stop()
@@ -95,6 +95,10 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		changes, more := f.reader.Next()
 		for _, c := range changes {
 			if f.change(&out, c); out.full() && out.flush() != nil {
+				if errors.Is(out.err, errCrowded) {
+					out.err = nil
+					out.closing()
+				}
 				return nil
 			}
 		}
@@ -223,11 +227,39 @@ const maxChunk = 16 << 10
 type stream struct {
 	w   http.ResponseWriter
 	buf *bytes.Buffer // what is not sent yet; nil is nothing
+	// long sends what is longer than a part at once; nil sends it like the rest. Behind what
+	// could not be sent comes nothing more.
+	long func(p []byte) error
+	err  error
+}
+
+// errCrowded means that as much is on its way to a device as may be.
+var errCrowded = statusError{http.StatusTooManyRequests, "too much is on its way to this device: wait until it has taken that"}
+
+// long sends what is long, if there is room for it on its way to a device: each of its
+// readers may be slow.
+func (s *Server) long(w http.ResponseWriter, d Device, body []byte) error {
+	if len(body) > maxChunk {
+		if !s.take(s.bytes, d, len(body), s.mostBytes) {
+			return errCrowded
+		}
+		defer s.release(s.bytes, d, len(body))
+	}
+	return send(w, body)
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func (st *stream) Write(p []byte) (int, error) {
+	if st.err != nil || st.long != nil && len(p) > maxChunk {
+		if st.err = st.flush(); st.err == nil {
+			st.err = st.long(p)
+		}
+		if st.err == nil {
+			st.err = http.NewResponseController(st.w).Flush()
+		}
+		return len(p), st.err
+	}
 	if st.buf == nil {
 		st.buf = buffers.Get().(*bytes.Buffer)
 	}
@@ -235,7 +267,7 @@ func (st *stream) Write(p []byte) (int, error) {
 }
 
 // full reports whether there is enough to send.
-func (st *stream) full() bool { return st.buf != nil && st.buf.Len() >= maxChunk }
+func (st *stream) full() bool { return st.err != nil || st.buf != nil && st.buf.Len() >= maxChunk }
 
 // then is the question that waits in a conversation after another one ended, or
 // nil.
@@ -251,8 +283,8 @@ func (s *Server) then(r *hub.Record, d Device) *hub.Record {
 
 // flush sends what there is. A client that takes nothing is given up.
 func (st *stream) flush() error {
-	if st.buf == nil {
-		return nil
+	if st.buf == nil || st.err != nil {
+		return st.err
 	}
 	err := send(st.w, st.buf.Bytes())
 	if st.buf.Cap() <= 4*maxChunk { // none that was long
@@ -312,13 +344,13 @@ func (s *Server) enter(d Device) error {
 	if d.Can == CanAdmin {
 		most = maxStreamsOfAdmin
 	}
-	if !s.take(s.of, d, most) {
+	if !s.take(s.of, d, 1, most) {
 		return statusf(http.StatusTooManyRequests, "too many streams are open: expected at most %d of a device", most)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.streams >= s.most {
-		s.less(s.of, d)
+		s.less(s.of, d, 1)
 		return statusf(http.StatusServiceUnavailable, "too many streams are open: expected at most %d, and at most half of the open files that the hub may have", s.most)
 	}
 	s.streams++
@@ -326,32 +358,32 @@ func (s *Server) enter(d Device) error {
 }
 
 func (s *Server) leave(d Device) {
-	s.release(s.of, d)
+	s.release(s.of, d, 1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams--
 }
 
-// take counts one more of a device, if it may have it.
-func (s *Server) take(count map[string]int, d Device, most int) bool {
+// take counts n more of a device, if it may have them.
+func (s *Server) take(count map[string]int, d Device, n, most int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if count[d.Name] >= most {
+	if has := count[d.Name]; has > 0 && has+n > most {
 		return false
 	}
-	count[d.Name]++
+	count[d.Name] += n
 	return true
 }
 
-func (s *Server) release(count map[string]int, d Device) {
+func (s *Server) release(count map[string]int, d Device, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.less(count, d)
+	s.less(count, d, n)
 }
 
-// less counts one less. mu is held.
-func (s *Server) less(count map[string]int, d Device) {
-	if count[d.Name]--; count[d.Name] == 0 {
+// less counts n less. mu is held.
+func (s *Server) less(count map[string]int, d Device, n int) {
+	if count[d.Name] -= n; count[d.Name] == 0 {
 		delete(count, d.Name)
 	}
 }

@@ -66,10 +66,10 @@ func (w rightful) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // few lets a device have some large replies at a time.
 func (s *Server) few(to looks) looks {
 	return func(w http.ResponseWriter, r *http.Request, d Device) error {
-		if !s.take(s.lists, d, maxListsOf) {
+		if !s.take(s.lists, d, 1, maxListsOf) {
 			return statusf(http.StatusTooManyRequests, "too many lists at a time: expected at most %d of a device", maxListsOf)
 		}
-		defer s.release(s.lists, d)
+		defer s.release(s.lists, d, 1)
 		return to(w, r, d)
 	}
 }

@@ -74,6 +74,8 @@ const (
 	maxStreamsOfAdmin = 2048
 	// maxListsOf is how many replies that may be large a device gets at a time.
 	maxListsOf = 8
+	// maxBytesOf is how much of what is long may be on its way to a device.
+	maxBytesOf = 64 << 20
 )
 
 // Options of a server. The zero value serves localhost.
@@ -131,19 +133,21 @@ type Server struct {
 	turns   turns
 	since   time.Time // it was made
 
-	mu       sync.Mutex
-	streams  int
-	most     int                 // streams that may be open
-	of       map[string]int      // streams, by device
-	lists    map[string]int      // replies that may be large, by device
-	failures map[string]*failure // by address
+	mu        sync.Mutex
+	streams   int
+	most      int                 // streams that may be open
+	of        map[string]int      // streams, by device
+	lists     map[string]int      // replies that may be large, by device
+	bytes     map[string]int      // of what is long and on its way, by device
+	mostBytes int                 // of those of a device
+	failures  map[string]*failure // by address
 }
 
 // New makes a server for a board.
 func New(board *hub.Board, access *Access, o Options) *Server {
 	s := &Server{
 		board: board, access: access, opts: o, log: o.Logger, mux: &mux{ServeMux: http.NewServeMux()},
-		hosts: map[string]bool{"localhost": true}, failures: map[string]*failure{}, of: map[string]int{}, lists: map[string]int{}, body: bodyTime,
+		hosts: map[string]bool{"localhost": true}, failures: map[string]*failure{}, of: map[string]int{}, lists: map[string]int{}, bytes: map[string]int{}, mostBytes: maxBytesOf, body: bodyTime,
 		since: time.Now().UTC().Truncate(time.Second), most: mostStreams(openFiles()),
 	}
 	s.frames.store = board.Name()
@@ -340,6 +344,12 @@ func reply(w http.ResponseWriter, v any, err error) error {
 		write(w, http.StatusOK, v)
 	}
 	return err
+}
+
+// tell is reply for what may be long.
+func (s *Server) tell(w http.ResponseWriter, d Device, v any) error {
+	w.Header().Set("Content-Type", "application/json")
+	return s.long(w, d, append(clean.JSON(v), '\n'))
 }
 
 func (s *Server) problem(err error) (code int, text string) {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,8 +18,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
-// stuck is a reader that takes nothing until it is let go.
+// stuck is a reader that takes nothing until it is let go, or nothing as long as that.
 type stuck struct {
+	long int
 	*httptest.ResponseRecorder
 	once    sync.Once
 	reached func()
@@ -26,8 +28,10 @@ type stuck struct {
 }
 
 func (w *stuck) Write(p []byte) (int, error) {
-	w.once.Do(w.reached)
-	<-w.free
+	if len(p) >= w.long {
+		w.once.Do(w.reached)
+		<-w.free
+	}
 	return w.ResponseRecorder.Write(p)
 }
 
@@ -84,6 +88,54 @@ func TestSlowReaders(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is on its way to a device is bounded, however many streams it has: one that has no room
+// for an event ends before it, and gets it when there is room.
+func TestBytesOnTheirWay(t *testing.T) {
+	s := serveInside(t)
+	const size, streams = 100_000, 20
+	call := convert.Call{ID: "q", Questions: []convert.Question{{Text: strings.Repeat("x", size), Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}
+	_, err := s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Device: Owner, Call: call})
+	require.NoError(t, err)
+	s.mostBytes = 3 * size * 7 / 6
+	get := func(ctx context.Context, path string, w http.ResponseWriter) {
+		r := httptest.NewRequestWithContext(ctx, "GET", "http://localhost"+path, nil)
+		r.Header.Set("Authorization", "Bearer the-token-of-the-owner")
+		s.ServeHTTP(w, r)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	got, free := make(chan bool, streams), make(chan struct{})
+	var done sync.WaitGroup
+	for range streams {
+		w := &stuck{ResponseRecorder: httptest.NewRecorder(), long: maxChunk, reached: func() { got <- true }, free: free}
+		done.Go(func() {
+			if get(ctx, "/events", w); w.Body.Len() < size {
+				require.Contains(t, w.Body.String(), "event: closing")
+				got <- false
+			}
+		})
+	}
+	reached := 0
+	for range streams {
+		if <-got {
+			reached++
+		}
+	}
+	require.Equal(t, 3, reached)
+	refused := httptest.NewRecorder()
+	get(ctx, "/conversations/c/questions/q", refused)
+	require.Equal(t, http.StatusTooManyRequests, refused.Code)
+	close(free)
+	cancel()
+	done.Wait()
+	taken := httptest.NewRecorder()
+	get(t.Context(), "/conversations/c/questions/q", taken)
+	require.Equal(t, http.StatusOK, taken.Code)
+	ctx, cancel = context.WithCancel(t.Context())
+	again := &stuck{ResponseRecorder: httptest.NewRecorder(), long: maxChunk, reached: cancel, free: free}
+	get(ctx, "/events", again)
+	require.Greater(t, again.Body.Len(), size)
 }
 
 // heap is what is in use.

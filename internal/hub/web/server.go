@@ -349,7 +349,10 @@ func reply(w http.ResponseWriter, v any, err error) error {
 // tell is reply for what may be long.
 func (s *Server) tell(w http.ResponseWriter, d Device, v any) error {
 	w.Header().Set("Content-Type", "application/json")
-	return s.long(w, d, append(clean.JSON(v), '\n'))
+	if err := s.long(w, d, append(clean.JSON(v), '\n')); errors.Is(err, errCrowded) {
+		return err
+	}
+	return nil
 }
 
 func (s *Server) problem(err error) (code int, text string) {

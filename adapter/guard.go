@@ -23,11 +23,11 @@ func tooFast(e *entry) error {
 
 // showing is one for something that is about to be shown, and the context to send
 // it with. It is nil, and costs nothing, for a client that is not doubted.
-func (a *Adapter) showing(ctx context.Context, doubted, again bool) (context.Context, *seen.Showing) {
+func (a *Adapter) showing(ctx context.Context, doubted bool) (context.Context, *seen.Showing) {
 	if !doubted {
 		return ctx, nil
 	}
-	s := seen.New(a.opts.Now, again)
+	s := seen.New(a.opts.Now)
 	if _, ok := a.client.(seen.Witness); ok && a.opts.Now == nil {
 		return s.Context(ctx), s
 	}

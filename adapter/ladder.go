@@ -292,7 +292,7 @@ func (a *Adapter) askPermission(e *entry, q int, asking *ask.Asking) (convert.Ou
 	}
 	for {
 		// Who has picked one option picks the next ones quickly.
-		ctx, showing := a.showing(e.ctx, a.opts.Guard && asking.Round() == 1, false)
+		ctx, showing := a.showing(e.ctx, a.opts.Guard && asking.Round() == 1)
 		request := asking.Request()
 		request.Meta = marked(e.ticket, request.Meta)
 		resp, err := a.client.RequestPermission(ctx, request)
@@ -346,7 +346,7 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 		return said.Cancel || said.Unclear != "" || len(said.Picks) > 0
 	}
 	for hasty := 0; ; {
-		ctx, showing := a.showing(e.ctx, a.opts.GuardPrompts, hasty > 0)
+		ctx, showing := a.showing(e.ctx, a.opts.GuardPrompts)
 		reply, err := talker.AskInConversation(ctx, Message{e.call.Session, ask.Updates(e.call).IDOf(q), text, means})
 		if err != nil {
 			o := a.ended(e.ctx, err)
@@ -404,7 +404,7 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 
 // sendForm shows a form once.
 func (a *Adapter) sendForm(e *entry, request ask.FormRequest) (o convert.Outcome, err error) {
-	ctx, showing := a.showing(e.ctx, a.opts.Guard, false)
+	ctx, showing := a.showing(e.ctx, a.opts.Guard)
 	request.Meta = marked(e.ticket, request.Meta)
 	reply, err := a.client.(Former).CreateElicitation(ctx, request)
 	if err != nil {

@@ -257,6 +257,7 @@ var unread = map[string]func(d *driven){
 			`{"jsonrpc":"2.0","id":`+probe.Get("id").Raw+`,"error":{"code":-32601,"message":"unknown"}}`)
 		d.again("p3")
 		d.unknown(d.editor.until(seen.Method))
+		d.reads()
 		d.prompt("p4", "2")
 		require.Equal(d, "No", d.agent.gets("a"))
 	},
@@ -268,6 +269,7 @@ var unread = map[string]func(d *driven){
 		d.prompt("p2", "2")
 		d.again("p2")
 		d.unknown(d.editor.until(seen.Method))
+		d.reads()
 		d.prompt("p3", "1")
 		require.Equal(d, "Yes", d.agent.gets("a"))
 	},
@@ -281,6 +283,12 @@ var unread = map[string]func(d *driven){
 		d.prompt("p3", "2")
 		require.Equal(d, "No", d.agent.gets("a"))
 	},
+}
+
+// reads is a person who takes the time to.
+func (d *driven) reads() {
+	synctest.Wait()
+	time.Sleep(seen.Person)
 }
 
 // unknown is what an editor says to a request that it does not know.

@@ -18,7 +18,7 @@
 //	reply                                        kind    needs
 //	an option, a dismissal, a form as it stood   Pick    evidence, then the time
 //	words of the person's own, to this request   Words   nothing: it names its showing, and no program makes it up
-//	the next prompt, which names nothing         Prompt  evidence; the time, too, if that is the pipe, or once
+//	the next prompt, which names nothing         Prompt  evidence, then the time
 //	a key or a line                              Key     evidence, then the time since the last key that did not count
 //	a paste, or a burst of keys or lines         none    it is text, where text is typed, and answers nothing
 //
@@ -87,9 +87,6 @@ type Reply struct {
 	Evidence Evidence
 	// After is how long after the evidence it came.
 	After time.Duration
-	// Again is set for a showing that takes the place of one whose reply came too
-	// early.
-	Again bool
 	// Open is set while something that was sent behind the showing has no answer
 	// from a peer that may give one, Answers if the peer is known to give them.
 	Open, Answers bool
@@ -125,8 +122,6 @@ func Judge(r Reply) Verdict {
 		return Unsure
 	case r.Evidence == Taken:
 		return Counts
-	case r.Kind == Prompt && r.Again:
-		return Counts
 	case r.Kind == Key && Hands < 0:
 		return Counts
 	case r.Kind == Key && r.Rested && r.After < 0: // typed before what it changes was drawn
@@ -140,8 +135,7 @@ func Judge(r Reply) Verdict {
 // Showing is one thing shown. Its methods may be called from any goroutine, and
 // on a nil Showing, which is one that nobody doubts.
 type Showing struct {
-	now   func() time.Time
-	again bool
+	now func() time.Time
 
 	mu       sync.Mutex
 	n        int // how often it was begun anew
@@ -155,13 +149,12 @@ type Showing struct {
 	replied  bool
 }
 
-// New is a showing that is about to be shown; again says that it takes the place
-// of one whose reply came too early. A nil clock is [time.Now].
-func New(now func() time.Time, again bool) *Showing {
+// New is a showing that is about to be shown. A nil clock is [time.Now].
+func New(now func() time.Time) *Showing {
 	if now == nil {
 		now = time.Now
 	}
-	return &Showing{now: now, again: again, answered: make(chan struct{})}
+	return &Showing{now: now, answered: make(chan struct{})}
 }
 
 // Anew is called before the same is shown once more: what was known is of before.
@@ -261,7 +254,7 @@ func (s *Showing) came() {
 	if s.from != nil {
 		at = s.from.Since()
 	}
-	s.reply = &Reply{Evidence: s.evidence, After: at.Sub(s.at), Again: s.again}
+	s.reply = &Reply{Evidence: s.evidence, After: at.Sub(s.at)}
 	if s.peer != nil {
 		s.reply.Open, s.reply.Answers = !s.peer.mute.Load(), s.peer.answers.Load()
 	}

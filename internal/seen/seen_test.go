@@ -19,28 +19,25 @@ func TestRule3Seen(t *testing.T) {
 		reply seen.Reply
 		want  seen.Verdict
 	}{
-		"a pick without evidence":                 {seen.Reply{Kind: seen.Pick, After: time.Hour}, seen.Early},
-		"a prompt without evidence":               {seen.Reply{Kind: seen.Prompt, After: time.Hour}, seen.Early},
-		"a prompt without evidence, again":        {seen.Reply{Kind: seen.Prompt, After: time.Hour, Again: true}, seen.Early},
-		"a key without evidence":                  {seen.Reply{Kind: seen.Key, After: time.Hour}, seen.Early},
-		"own words name what they answer":         {seen.Reply{Kind: seen.Words}, seen.Counts},
-		"a pick at once":                          {seen.Reply{Kind: seen.Pick, Evidence: seen.Answered}, seen.Early},
-		"a pick almost too early":                 {seen.Reply{Kind: seen.Pick, Evidence: seen.Answered, After: seen.Person - almost}, seen.Early},
-		"a pick by hand":                          {seen.Reply{Kind: seen.Pick, Evidence: seen.Answered, After: seen.Person}, seen.Counts},
-		"a pick, only sent":                       {seen.Reply{Kind: seen.Pick, Evidence: seen.Sent, After: seen.Person}, seen.Counts},
-		"a pick out of the pipe":                  {seen.Reply{Kind: seen.Pick, Evidence: seen.Taken, After: seen.Strict - almost}, seen.Early},
-		"a pick out of the pipe, late":            {seen.Reply{Kind: seen.Pick, Evidence: seen.Taken, After: seen.Strict}, seen.Counts},
-		"a late pick, the peer may answer":        {seen.Reply{Kind: seen.Pick, Evidence: seen.Taken, After: seen.Strict, Open: true}, seen.Unsure},
-		"a late pick, the peer answers":           {seen.Reply{Kind: seen.Pick, Evidence: seen.Taken, After: time.Hour, Open: true, Answers: true}, seen.Early},
-		"a prompt at once":                        {seen.Reply{Kind: seen.Prompt, Evidence: seen.Answered}, seen.Early},
-		"a prompt at once, again":                 {seen.Reply{Kind: seen.Prompt, Evidence: seen.Answered, Again: true}, seen.Counts},
-		"a prompt by hand":                        {seen.Reply{Kind: seen.Prompt, Evidence: seen.Answered, After: seen.Person}, seen.Counts},
-		"a prompt while it is in a buffer":        {seen.Reply{Kind: seen.Prompt, Evidence: seen.Taken, After: seen.Person}, seen.Early},
-		"a prompt while it is in a buffer, again": {seen.Reply{Kind: seen.Prompt, Evidence: seen.Taken, After: seen.Person, Again: true}, seen.Early},
-		"a prompt of a mute peer":                 {seen.Reply{Kind: seen.Prompt, Evidence: seen.Taken, After: seen.Strict}, seen.Counts},
-		"a key at once":                           {seen.Reply{Kind: seen.Key, Evidence: seen.Drawn}, seen.Early},
-		"a key that rested less than hands do":    {seen.Reply{Kind: seen.Key, Evidence: seen.Drawn, After: seen.Hands - almost}, seen.Early},
-		"a key after a rest":                      {seen.Reply{Kind: seen.Key, Evidence: seen.Drawn, After: seen.Hands}, seen.Counts},
+		"a pick without evidence":              {seen.Reply{Kind: seen.Pick, After: time.Hour}, seen.Early},
+		"a prompt without evidence":            {seen.Reply{Kind: seen.Prompt, After: time.Hour}, seen.Early},
+		"a key without evidence":               {seen.Reply{Kind: seen.Key, After: time.Hour}, seen.Early},
+		"own words name what they answer":      {seen.Reply{Kind: seen.Words}, seen.Counts},
+		"a pick at once":                       {seen.Reply{Kind: seen.Pick, Evidence: seen.Answered}, seen.Early},
+		"a pick almost too early":              {seen.Reply{Kind: seen.Pick, Evidence: seen.Answered, After: seen.Person - almost}, seen.Early},
+		"a pick by hand":                       {seen.Reply{Kind: seen.Pick, Evidence: seen.Answered, After: seen.Person}, seen.Counts},
+		"a pick, only sent":                    {seen.Reply{Kind: seen.Pick, Evidence: seen.Sent, After: seen.Person}, seen.Counts},
+		"a pick out of the pipe":               {seen.Reply{Kind: seen.Pick, Evidence: seen.Taken, After: seen.Strict - almost}, seen.Early},
+		"a pick out of the pipe, late":         {seen.Reply{Kind: seen.Pick, Evidence: seen.Taken, After: seen.Strict}, seen.Counts},
+		"a late pick, the peer may answer":     {seen.Reply{Kind: seen.Pick, Evidence: seen.Taken, After: seen.Strict, Open: true}, seen.Unsure},
+		"a late pick, the peer answers":        {seen.Reply{Kind: seen.Pick, Evidence: seen.Taken, After: time.Hour, Open: true, Answers: true}, seen.Early},
+		"a prompt at once":                     {seen.Reply{Kind: seen.Prompt, Evidence: seen.Answered}, seen.Early},
+		"a prompt by hand":                     {seen.Reply{Kind: seen.Prompt, Evidence: seen.Answered, After: seen.Person}, seen.Counts},
+		"a prompt while it is in a buffer":     {seen.Reply{Kind: seen.Prompt, Evidence: seen.Taken, After: seen.Person}, seen.Early},
+		"a prompt of a mute peer":              {seen.Reply{Kind: seen.Prompt, Evidence: seen.Taken, After: seen.Strict}, seen.Counts},
+		"a key at once":                        {seen.Reply{Kind: seen.Key, Evidence: seen.Drawn}, seen.Early},
+		"a key that rested less than hands do": {seen.Reply{Kind: seen.Key, Evidence: seen.Drawn, After: seen.Hands - almost}, seen.Early},
+		"a key after a rest":                   {seen.Reply{Kind: seen.Key, Evidence: seen.Drawn, After: seen.Hands}, seen.Counts},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, seen.Judge(tc.reply)) })
 	}
@@ -60,7 +57,7 @@ func TestRule3Unsure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var peer seen.Peer
-				s := seen.New(nil, false)
+				s := seen.New(nil)
 				s.Look().Found(seen.Taken)
 				var heard func()
 				peer.Ask(s.Look(), func(f func(bool)) { heard = func() { f(false) } })
@@ -71,10 +68,10 @@ func TestRule3Unsure(t *testing.T) {
 				}
 				require.Equal(t, tc.counts, s.Counts(t.Context()))
 				asked := false
-				peer.Ask(seen.New(nil, false).Look(), func(func(bool)) { asked = true })
+				peer.Ask(seen.New(nil).Look(), func(func(bool)) { asked = true })
 				require.Equal(t, !tc.counts, asked, "asked again")
 				time.Sleep(time.Second)
-				peer.Ask(seen.New(nil, false).Look(), func(func(bool)) { asked = true })
+				peer.Ask(seen.New(nil).Look(), func(func(bool)) { asked = true })
 				require.Equal(t, tc.answers > 0, asked, "a peer that answers late is not mute")
 			})
 		})
@@ -89,7 +86,7 @@ func TestRefusedOnce(t *testing.T) {
 			var peer seen.Peer
 			peer.Once.Store(once)
 			ask := func(refused bool) (s *seen.Showing, asked bool) {
-				s = seen.New(nil, false)
+				s = seen.New(nil)
 				peer.Ask(s.Look(), func(heard func(bool)) { asked = true; heard(refused) })
 				return s, asked
 			}
@@ -111,7 +108,7 @@ func TestRefusedOnce(t *testing.T) {
 // What was known of a showing says nothing of the next one.
 func TestRule2Anew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := seen.New(nil, false)
+		s := seen.New(nil)
 		old := s.Look()
 		old.Found(seen.Answered)
 		time.Sleep(time.Second)
@@ -128,7 +125,7 @@ func TestRule2Anew(t *testing.T) {
 // The first reply is judged when it comes, whoever asks later.
 func TestRepliedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := seen.New(nil, false)
+		s := seen.New(nil)
 		s.Replied(seen.Prompt)
 		s.Look().Found(seen.Answered)
 		time.Sleep(time.Second)

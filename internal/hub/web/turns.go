@@ -152,10 +152,22 @@ type spoken struct {
 }
 
 // talk is a conversation in its order. The cards of a turn stand between its prompt and its
-// last words, if it is known when it began: where the one before has ended.
+// last words, if it is known when it began: where the one before has ended. Of several devices
+// it says whose words they are: whoever asks could put some into another's mouth.
 func talk(asked []*hub.Record, before time.Time, turns []turn, draw func(*hub.Record) card) iter.Seq[spoken] {
+	of := map[string]bool{}
+	for _, r := range asked {
+		of[r.Device] = true
+	}
+	for _, n := range turns {
+		of[n.device] = true
+	}
+	several := len(of) > 1
 	return func(yield func(spoken) bool) {
 		words := func(n turn, who, text string) bool {
+			if several {
+				who += ", says " + nameOf(n.device)
+			}
 			return text == "" || yield(spoken{Who: who, At: n.At, Text: look.Markdown(text)})
 		}
 		cards := func(until func(*hub.Record) bool) bool {
@@ -191,7 +203,7 @@ func (t *turns) in(group, conversation string, after time.Time) []turn {
 // turn works no more.
 func (s *Server) conversationNow(r *hub.Record) conversation {
 	c := conversationOf(r)
-	if c.State.Type == working && len(s.turns.in(r.Group, r.Conversation, r.End.At)) > 0 {
+	if c.State.Type == working && slices.ContainsFunc(s.turns.in(r.Group, r.Conversation, r.End.At), func(n turn) bool { return r.Of(n.device) }) {
 		c.State.Type = idle
 	}
 	return c

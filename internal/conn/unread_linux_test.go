@@ -36,7 +36,7 @@ func TestEvidenceOfAPipe(t *testing.T) {
 			c := New(inR, w, nil, nil)
 			defer c.Close()
 			c.Peer().Mute(true)
-			showing := seen.New(nil, false)
+			showing := seen.New(nil)
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
@@ -61,7 +61,7 @@ func TestEvidenceWithoutAFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, nil, nil)
 		p.conn.Peer().Mute(true)
-		showing := seen.New(nil, false)
+		showing := seen.New(nil)
 		done := p.call(showing.Context(t.Context()), "m", nil)
 		time.Sleep(time.Second)
 		require.Equal(t, seen.None, showing.Evidence())
@@ -80,7 +80,7 @@ func TestWatch(t *testing.T) {
 		p := newPeer(t, nil, nil)
 		p.conn.Peer().Mute(true)
 		require.NoError(t, p.conn.Notify(t.Context(), "shown", nil))
-		showing := seen.New(nil, false)
+		showing := seen.New(nil)
 		p.conn.Watch(t.Context(), showing.Look())
 		synctest.Wait()
 		require.Equal(t, seen.None, showing.Evidence())
@@ -103,7 +103,7 @@ func TestAskBehind(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			p := newPeer(t, nil, nil)
-			showing := seen.New(nil, false)
+			showing := seen.New(nil)
 			done := p.call(showing.Context(t.Context()), "m", nil)
 			require.Contains(t, p.read(), `"method":"m"`)
 			require.Equal(t, `{"jsonrpc":"2.0","id":2,"method":"_acp-bridge/ping","params":{"sessionId":"_"}}`, p.read())

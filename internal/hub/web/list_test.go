@@ -159,7 +159,7 @@ func TestAConversationIsToldInOrder(t *testing.T) {
 	page := s.expect(200, "GET", "/conversations/"+hookSession, "", "Accept", "text/html")
 	require.Equal(t, append(want, "Question 8"), regexp.MustCompile(`(?:Prompt|Question|Words) [0-9]`).FindAllString(page, -1))
 	require.NotContains(t, page, "hunter22")
-	require.Contains(t, page, `<p class="speaker">You</p>`)
+	require.Contains(t, page, `<p class="speaker">You, says claude,`)
 }
 
 // What an agent said at the end of a turn is shown to whoever may know of it: another agent

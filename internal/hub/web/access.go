@@ -180,6 +180,9 @@ func NewToken() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
+// ourNames are those of people whom no device may pass for.
+var ourNames = []string{Owner, "you"}
+
 var deviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // IsName reports whether a device or a group may have this name.
@@ -192,8 +195,8 @@ func (a *Access) Add(name string, can Can, groups ...string) (token string, err 
 
 // add is Add by a device, which may do so when it is written.
 func (a *Access) add(by *Device, name string, can Can, groups []string) (token string, err error) {
-	if !deviceName.MatchString(name) || name == Owner {
-		return "", badf("device name %q: expected letters, digits, dots and dashes, and not %q", name, Owner)
+	if !deviceName.MatchString(name) || slices.Contains(ourNames, strings.ToLower(name)) {
+		return "", badf("device name %q: expected letters, digits, dots and dashes, and none of %q", name, ourNames)
 	}
 	if !slices.Contains([]Can{CanAnswer, CanAsk, CanHook, CanMeasure, CanAdmin}, can) {
 		return "", badf("a device can answer, ask, hook, measure or admin, not %q", can)
@@ -207,7 +210,7 @@ func (a *Access) add(by *Device, name string, can Can, groups []string) (token s
 	token = NewToken()
 	hash := sha256.Sum256([]byte(token))
 	err = a.change(by, func(k *kept) error {
-		if slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return d.Name == name }) {
+		if slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return strings.EqualFold(d.Name, name) }) {
 			return badf("device %q is there already", name)
 		}
 		k.add(name, can, groups, hash)
@@ -399,8 +402,7 @@ func (a *Access) byToken(token string) (Device, bool) {
 // whom the reader knows, and depends on nothing that the asker may not know: what is
 // made of a name tells nobody which devices there are.
 func elsewhere(by string, asker Device) string {
-	switch name := strings.ToLower(strings.TrimSpace(clean.Line(by))); name {
-	case Owner, "you", strings.ToLower(asker.Name):
+	if name := strings.ToLower(strings.TrimSpace(clean.Line(by))); slices.Contains(ourNames, name) || name == strings.ToLower(asker.Name) {
 		return fmt.Sprintf("%q, says %s", clean.Line(by), asker.Name)
 	}
 	return by

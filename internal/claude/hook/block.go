@@ -17,6 +17,7 @@ const (
 	// unchecked is the reason where nothing could check a call.
 	unchecked = "Classifier unavailable"
 	maxReason = 300
+	maxTitle  = 100
 )
 
 // NoSay is what a hook replies that has no say.
@@ -32,7 +33,7 @@ func (e Event) title() string {
 
 // blocked asks about a call that auto mode has denied.
 func (e Event) blocked() string {
-	call := "`" + clean.Truncate(clean.Line(e.title()), maxReason) + "`"
+	call := "`" + clean.Truncate(clean.Line(e.title()), maxTitle) + "`"
 	if e.Words == unchecked {
 		return "Auto mode could not check " + call + ", and blocked it. Allow this once?"
 	}

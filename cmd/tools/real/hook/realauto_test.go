@@ -154,7 +154,7 @@ func TestRealAutoModeBlocks(t *testing.T) {
 	})
 }
 
-// A sub-agent in the background has its own pass: the same call of the main thread is asked.
+// A sub-agent in the background has a pass of its own.
 func TestRealAutoModeSubAgent(t *testing.T) {
 	t.Parallel()
 	c, s := terminals.NewClaude(t, nil)

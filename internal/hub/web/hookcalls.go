@@ -160,6 +160,7 @@ func (c *calls) drop(over func(toolCall) bool) { c.list = slices.DeleteFunc(c.li
 func (c *calls) take(d Device, e hook.Event) (id string) {
 	key := keyAt(d, e)
 	c.step(func() {
+		c.drops(func(p pass) bool { return p.callKey == key }) // a person is asked anew
 		i := slices.IndexFunc(c.list, func(t toolCall) bool { return !t.taken && t.callKey == key && (e.ToolUse == "" || e.ToolUse == t.id) })
 		if i >= 0 {
 			c.list[i].taken, id = true, c.list[i].id

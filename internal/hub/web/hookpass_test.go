@@ -69,7 +69,7 @@ func playPasses(t *rapid.T) {
 		}
 		now := time.Now()
 		open = slices.DeleteFunc(open, func(y yes) bool { return !now.Before(y.until) })
-		what := one("what", "arm", "arm", hook.PreToolUse, hook.PreToolUse, hook.PreToolUse, hook.PostToolUse, hook.PostToolBatch,
+		what := one("what", "arm", "arm", "ask", hook.PreToolUse, hook.PreToolUse, hook.PreToolUse, hook.PostToolUse, hook.PostToolBatch,
 			hook.Stop, hook.UserPromptSubmit, hook.SubagentStop, hook.SessionEnd, hook.TakenBack, "sleep")
 		d, e := call.event(t, what, id)
 		over := func(y yes) bool { return false }
@@ -87,6 +87,15 @@ func playPasses(t *rapid.T) {
 			e.Name = hook.PermissionDenied
 			c.arm(d, e, "anna")
 			open = append(open, yes{call, id, now.Add(passTime), false})
+			continue
+		case "ask":
+			e.Name = hook.PermissionDenied
+			c.take(d, e)
+			open = slices.DeleteFunc(open, func(y yes) bool {
+				o := y.theCall
+				o.dir, o.prompt = call.dir, call.prompt
+				return o == call
+			})
 			continue
 		case hook.PreToolUse:
 			e.Permits = one("mode", "auto", "auto", "auto", "default")

@@ -24,8 +24,7 @@ import (
 // serve runs a shell script as the agent. What it is sent goes to in.
 func serve(t *testing.T, script string) (in *os.File, out *acptest.Written, ended chan error) {
 	t.Helper()
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
+	r, w := acptest.Must2(os.Pipe())
 	t.Cleanup(func() { w.Close(); r.Close() })
 	out, ended = &acptest.Written{}, make(chan error, 1)
 	go func() {
@@ -88,8 +87,7 @@ func TestAgentFloods(t *testing.T) {
 func TestAgentEndsBeforeTheEditorReads(t *testing.T) {
 	t.Parallel()
 	out, w := io.Pipe()
-	in, more, err := os.Pipe()
-	require.NoError(t, err)
+	in, more := acptest.Must2(os.Pipe())
 	defer in.Close()
 	defer more.Close()
 	file := filepath.Join(t.TempDir(), "pid")

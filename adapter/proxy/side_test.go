@@ -180,8 +180,7 @@ func startAside(t *testing.T, o Options, s *side) *proxied {
 }
 
 func TestLaunch(t *testing.T) {
-	c, s, err := profileNamed("opencode").launch(t.Context(), Command{Args: []string{"opencode", "acp"}, Env: []string{"HOME=/x"}})
-	require.NoError(t, err)
+	c, s := acptest.Must2(profileNamed("opencode").launch(t.Context(), Command{Args: []string{"opencode", "acp"}, Env: []string{"HOME=/x"}}))
 	require.Equal(t, []string{"opencode", "acp", "--port"}, c.Args[:3])
 	require.Contains(t, c.Env, "OPENCODE_ENABLE_QUESTION_TOOL=1")
 	require.NotEmpty(t, s.password)
@@ -189,11 +188,10 @@ func TestLaunch(t *testing.T) {
 	require.True(t, strings.HasSuffix(s.base, ":"+c.Args[3]))
 	require.NotContains(t, strings.Join(c.Args, " "), s.password, "others can read a command line")
 
-	c, s, err = profileNamed("opencode").launch(t.Context(), Command{
+	c, s = acptest.Must2(profileNamed("opencode").launch(t.Context(), Command{
 		Args: []string{"opencode", "acp", "--port=4096"},
 		Env:  []string{"OPENCODE_SERVER_PASSWORD=mine", "OPENCODE_ENABLE_QUESTION_TOOL=0"},
-	})
-	require.NoError(t, err)
+	}))
 	require.Equal(t, []string{"opencode", "acp", "--port=4096"}, c.Args)
 	require.Equal(t, "0", getenv(c.Env, "OPENCODE_ENABLE_QUESTION_TOOL"), "the user's")
 	require.Equal(t, "http://127.0.0.1:4096", s.base)
@@ -202,23 +200,20 @@ func TestLaunch(t *testing.T) {
 	for said, args := range map[string]int{"1.18.33": 4, "opencode2 v2.0.0": 2, "opencode v10.1": 2, "?": 4} {
 		program := filepath.Join(t.TempDir(), "opencode")
 		require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho '"+said+"'\n"), 0o700))
-		c, s, err = profileNamed("opencode").launch(t.Context(), Command{Args: []string{program, "acp"}})
-		require.NoError(t, err)
+		c, s = acptest.Must2(profileNamed("opencode").launch(t.Context(), Command{Args: []string{program, "acp"}}))
 		require.Len(t, c.Args, args, "%s: the second version has no --port", said)
 		require.Equal(t, args == 2, s == nil, said)
 	}
 
-	c, s, err = profileNamed("codex").launch(t.Context(), Command{Args: []string{"codex-acp"}, Env: []string{`CODEX_CONFIG={"model":"m","features":{"x":1}}`}})
-	require.NoError(t, err)
+	c, s = acptest.Must2(profileNamed("codex").launch(t.Context(), Command{Args: []string{"codex-acp"}, Env: []string{`CODEX_CONFIG={"model":"m","features":{"x":1}}`}}))
 	require.Nil(t, s)
 	require.JSONEq(t, `{"model":"m","features":{"x":1,"default_mode_request_user_input":true}}`, getenv(c.Env, "CODEX_CONFIG"))
 
-	c, _, err = profileNamed("codex").launch(t.Context(), Command{Args: []string{"codex-acp"}, Env: []string{`CODEX_CONFIG={"features":{"default_mode_request_user_input":false}}`}})
+	c, _, err := profileNamed("codex").launch(t.Context(), Command{Args: []string{"codex-acp"}, Env: []string{`CODEX_CONFIG={"features":{"default_mode_request_user_input":false}}`}})
 	require.NoError(t, err)
 	require.False(t, gjson.Get(getenv(c.Env, "CODEX_CONFIG"), "features.default_mode_request_user_input").Bool(), "the user's")
 
-	c, s, err = Profile{}.launch(t.Context(), Command{Args: []string{"any"}, Env: []string{"A=1"}})
-	require.NoError(t, err)
+	c, s = acptest.Must2(Profile{}.launch(t.Context(), Command{Args: []string{"any"}, Env: []string{"A=1"}}))
 	require.Nil(t, s)
 	require.Equal(t, Command{Args: []string{"any"}, Env: []string{"A=1", "ACP_BRIDGE_ASKS=1"}}, c, "hooks that the user has installed leave it to us")
 }

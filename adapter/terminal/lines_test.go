@@ -133,8 +133,7 @@ func TestPlainChoice(t *testing.T) {
 // TestPlainLeavesTheRest reads no more than it needs from a stream that others
 // read on from.
 func TestPlainLeavesTheRest(t *testing.T) {
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
+	r, w := acptest.Must2(os.Pipe())
 	defer r.Close()
 	acptest.Must(io.WriteString(w, "1\nrest\n"))
 	require.NoError(t, w.Close())

@@ -25,8 +25,7 @@ type console struct {
 func start(t *testing.T, j job, w, h int, env ...string) *console {
 	t.Helper()
 	text := acptest.Must(json.Marshal(j))
-	pr, pw, err := os.Pipe()
-	require.NoError(t, err)
+	pr, pw := acptest.Must2(os.Pipe())
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(append(os.Environ(), ttytest.Env...), "TERMINAL_TEST_JOB="+string(text)), env...)
 	cmd.ExtraFiles = []*os.File{pw}

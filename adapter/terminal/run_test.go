@@ -186,8 +186,7 @@ func TestDumb(t *testing.T) {
 // pair is a terminal in this process.
 func pair(t *testing.T) (ptmx io.ReadWriteCloser, ask terminal.Resolver) {
 	t.Helper()
-	master, tty, err := pty.Open()
-	require.NoError(t, err)
+	master, tty := acptest.Must2(pty.Open())
 	require.NoError(t, pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}))
 	p := ttytest.Pollable(t, master)
 	t.Cleanup(func() {

@@ -134,15 +134,13 @@ func TestOwnCertificate(t *testing.T) {
 	said := started(t, ":", "--tls") // any line
 	require.Contains(t, said, "https://")
 	now := time.Now()
-	cert, key, err := ownCertificate(dir, now)
-	require.NoError(t, err)
+	cert, key := acptest.Must2(ownCertificate(dir, now))
 	first := acptest.Must(fingerprint(options{tlsCert: cert, tlsKey: key}))
 	for _, c := range []struct {
 		later time.Duration
 		same  bool
 	}{{0, true}, {certificateTime - renewTime - time.Hour, true}, {certificateTime - renewTime + time.Hour, false}} {
-		_, _, err = ownCertificate(dir, now.Add(c.later))
-		require.NoError(t, err)
+		acptest.Must2(ownCertificate(dir, now.Add(c.later)))
 		again := acptest.Must(fingerprint(options{tlsCert: cert, tlsKey: key}))
 		require.Equal(t, c.same, first == again, c.later)
 	}

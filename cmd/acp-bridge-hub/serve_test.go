@@ -65,8 +65,7 @@ func TestEndsPromptly(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	cert, keyFile, err := ownCertificate(t.TempDir(), time.Now())
-	require.NoError(t, err)
+	cert, keyFile := acptest.Must2(ownCertificate(t.TempDir(), time.Now()))
 	pair := acptest.Must(tls.LoadX509KeyPair(cert, keyFile))
 	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--tls-cert", cert, "--tls-key", keyFile, "--allow-host", "hub.example")
 	require.True(t, strings.HasPrefix(p.address, "https://127.0.0.1:"), p.address)

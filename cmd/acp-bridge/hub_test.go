@@ -151,8 +151,7 @@ func TestRPCAtHub(t *testing.T) {
 	require.Contains(t, b.ends(t, 0), `"requestId":"r1","answered":true`)
 	h.await(isConsumed)
 	// Without --wait the end of the input takes the question back.
-	inR, in, err := os.Pipe()
-	require.NoError(t, err)
+	inR, in := acptest.Must2(os.Pipe())
 	b = h.runOn(inR, "rpc", "--hub", h.url)
 	inR.Close()
 	fmt.Fprintln(in, `{"type":"ask_user_request","requestId":"r2","questions":[{"question":"And now?","options":["Yes","No"]}]}`)
@@ -170,8 +169,7 @@ func TestChatAtHub(t *testing.T) {
 	b := h.run("", "chat", "-p", "hello", "--", os.Args[0], "demo", "--stdio")
 	h.answer(h.open(), answers...)
 	require.Contains(t, b.ends(t, 0), "- Service name: shop")
-	inR, in, err := os.Pipe()
-	require.NoError(t, err)
+	inR, in := acptest.Must2(os.Pipe())
 	b = h.runOn(inR, "chat", "--plain", "--", os.Args[0], "demo", "--stdio")
 	inR.Close()
 	fmt.Fprintln(in, "hello")
@@ -272,8 +270,7 @@ func TestRPCInAnEditorAtHub(t *testing.T) {
 	const script = `echo '{"type":"ask_user_request","requestId":"1","questions":[{"question":"Which database?","header":"Database","options":["PostgreSQL","SQLite"]}]}'
 read line
 case $line in *'"selectedOption":"SQLite"'*) echo "SQLite it is." ;; *) echo "Not understood: $line" ;; esac`
-	inR, in, err := os.Pipe()
-	require.NoError(t, err)
+	inR, in := acptest.Must2(os.Pipe())
 	b := h.runOn(inR, "rpc", "--acp", "--hub", h.url, "--ask", "hub", "--", "sh", "-c", script, "sh")
 	inR.Close()
 	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`)
@@ -311,8 +308,7 @@ func TestRule5RPCTerminated(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const request = `{"jsonrpc":"2.0","id":"2f0d6c1e-77aa-4b1b-9f0e-0c5a1d2e3f40","method":"client/ask_user","params":{"session_id":"7f1c2f0e-5a38-4c55-9d1e-2f6a7b1c9d01","question":"Go on?","choices":["Yes","No"]}}`
 	terminated := func(request string) {
-		inR, in, err := os.Pipe()
-		require.NoError(t, err)
+		inR, in := acptest.Must2(os.Pipe())
 		defer in.Close()
 		b := h.runOn(inR, "rpc")
 		inR.Close()

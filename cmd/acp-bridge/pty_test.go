@@ -46,8 +46,7 @@ func startOnTerminal(t *testing.T, dir string, args ...string) *shell {
 
 func startOnTerminalWith(t *testing.T, env []string, dir string, args ...string) *shell {
 	t.Helper()
-	ptmx, tty, err := pty.Open()
-	require.NoError(t, err)
+	ptmx, tty := acptest.Must2(pty.Open())
 	require.NoError(t, pty.Setsize(ptmx, &pty.Winsize{Cols: 80, Rows: 24}))
 	ptmx = ttytest.Pollable(t, ptmx)
 	c := &shell{t: t, dir: dir, ptmx: ptmx, changed: make(chan struct{})}

@@ -20,8 +20,7 @@ func TestReopen(t *testing.T) {
 		require.Zero(t, errno)
 		return flags&syscall.O_NONBLOCK == 0
 	}
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
+	r, w := acptest.Must2(os.Pipe())
 	defer r.Close()
 	defer w.Close()
 	require.True(t, blocks(r))

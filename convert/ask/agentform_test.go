@@ -92,8 +92,7 @@ func TestCodexForm(t *testing.T) {
 	} {
 		reply := acptest.Must(form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{a}}))
 		require.JSONEq(t, want, string(reply))
-		o, back, err := form.Read(reply)
-		require.NoError(t, err)
+		o, back := acptest.Must2(form.Read(reply))
 		require.Equal(t, string(reply), string(back), "as it came")
 		require.Equal(t, []convert.Answer{a}, o.Answers)
 	}
@@ -110,8 +109,7 @@ func TestCodexAsyncForm(t *testing.T) {
 func TestSecretForm(t *testing.T) {
 	form := codex(t, "true")
 	require.True(t, form.Secret())
-	o, back, err := form.Read(json.RawMessage(`{"action":"accept","content":{"db":"None of the above","db_note":"hunter2"}}`))
-	require.NoError(t, err)
+	o, back := acptest.Must2(form.Read(json.RawMessage(`{"action":"accept","content":{"db":"None of the above","db_note":"hunter2"}}`)))
 	require.Contains(t, string(back), "hunter2")
 	require.Equal(t, []convert.Answer{{Text: "(not shown)"}}, o.Answers)
 }

@@ -185,8 +185,7 @@ func TestSecretBesideOptions(t *testing.T) {
 			"k_note":{"type":"string","_meta":{"codex":{"questionId":"k","role":"user_note","isSecret":` + c.note + `}}}}}`
 		form := acptest.Must(ask.AgentForm{Params: json.RawMessage(`{"mode":"form","message":"m","requestedSchema":` + schema + `}`)}.Call())
 		require.Equal(t, c.secret, form.Secret(), "%+v", c)
-		o, _, err := form.Read(json.RawMessage(`{"action":"accept","content":{"k":"None of the above","k_note":"hunter2"}}`))
-		require.NoError(t, err)
+		o, _ := acptest.Must2(form.Read(json.RawMessage(`{"action":"accept","content":{"k":"None of the above","k_note":"hunter2"}}`)))
 		require.Equal(t, c.secret, o.Answers[0].Text != "hunter2", "%+v", c)
 	}
 }
@@ -194,8 +193,7 @@ func TestSecretBesideOptions(t *testing.T) {
 // A secret reaches the server, and no record of the answers.
 func TestSecretOfAServer(t *testing.T) {
 	form := acptest.Must(ask.ServerForm{Server: "s", Schema: json.RawMessage(`{"type":"object","properties":{"password":{"type":"string","title":"Password"}}}`)}.Call())
-	o, reply, err := form.Read(json.RawMessage(`{"action":"accept","content":{"password":"hunter2"}}`))
-	require.NoError(t, err)
+	o, reply := acptest.Must2(form.Read(json.RawMessage(`{"action":"accept","content":{"password":"hunter2"}}`)))
 	require.JSONEq(t, `{"action":"accept","content":{"password":"hunter2"}}`, string(reply))
 	require.Equal(t, []convert.Answer{{Text: "(not shown)"}}, o.Answers)
 }

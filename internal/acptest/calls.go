@@ -18,6 +18,9 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
+// Must2 is Must for two values.
+func Must2[A, B any](a A, b B, err error) (A, B) { return Must(a, err), b }
+
 // Err returns the error of a call that returns something else, too.
 func Err[T any](_ T, err error) error { return err }
 

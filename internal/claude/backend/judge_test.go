@@ -133,8 +133,7 @@ func setupOf(t *testing.T, cwd, options string, trusted bool) (u setup, got stri
 	u, err := newSetup(cwd, nil, nil, meta, trusted, slog.New(slog.DiscardHandler))
 	require.NoError(t, err, options)
 	require.Empty(t, u.asksNothing)
-	flags, private, err := u.flags(nil)
-	require.NoError(t, err)
+	flags, private := acptest.Must2(u.flags(nil))
 	rest := acptest.Must(json.Marshal([]any{u.opening, u.given, u.model, u.effort}))
 	return u, fmt.Sprintf("%q %q %s %s", flags, u.env, private, rest)
 }

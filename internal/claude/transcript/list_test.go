@@ -27,8 +27,7 @@ func at(t testing.TB, path string, minutes int) {
 
 func list(t testing.TB, opts transcript.Options) []transcript.Info {
 	t.Helper()
-	page, next, err := transcript.List(t.Context(), opts)
-	require.NoError(t, err)
+	page, next := acptest.Must2(transcript.List(t.Context(), opts))
 	require.Empty(t, next)
 	return page
 }
@@ -187,8 +186,7 @@ func TestPages(t *testing.T) {
 	var paged []string
 	opts := transcript.Options{ConfigDir: s.config, Cwd: "/one", Limit: 4}
 	for n := 0; ; n++ {
-		page, next, err := transcript.List(t.Context(), opts)
-		require.NoError(t, err)
+		page, next := acptest.Must2(transcript.List(t.Context(), opts))
 		paged = append(paged, titles(page)...)
 		if n == 2 { // what comes and goes meanwhile disturbs nothing
 			at(t, s.put("/one", id(100), prompt("/one", "new")), 1000)
@@ -201,8 +199,7 @@ func TestPages(t *testing.T) {
 	}
 	require.Equal(t, all, paged)
 
-	page, next, err := transcript.List(t.Context(), transcript.Options{ConfigDir: s.config, Limit: 25})
-	require.NoError(t, err)
+	page, next := acptest.Must2(transcript.List(t.Context(), transcript.Options{ConfigDir: s.config, Limit: 25}))
 	require.Len(t, page, 25)
 	require.Empty(t, next, "a full last page has no next one")
 }

@@ -287,8 +287,7 @@ func FuzzRead(f *testing.F) {
 		for _, q := range tr.Questions() {
 			require.NotEmpty(t, q.ToolUseID)
 		}
-		page, _, err := transcript.List(t.Context(), transcript.Options{ConfigDir: config})
-		require.NoError(t, err)
+		page, _ := acptest.Must2(transcript.List(t.Context(), transcript.Options{ConfigDir: config}))
 		for _, info := range page {
 			require.NotEmpty(t, info.Title)
 			require.NotContains(t, info.Title, "\n")

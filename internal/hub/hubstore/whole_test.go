@@ -69,8 +69,7 @@ func readStore(ctx context.Context, dir string) (values map[string]string, repor
 func TestDamagedByteIsTold(t *testing.T) {
 	t.Parallel()
 	whole, values := storeOf(t, 9)
-	again, reported, err := readStore(t.Context(), copyOf(t, whole))
-	require.NoError(t, err)
+	again, reported := acptest.Must2(readStore(t.Context(), copyOf(t, whole)))
 	require.Empty(t, reported)
 	require.Equal(t, values, again)
 
@@ -115,8 +114,7 @@ func TestDamagedByteIsTold(t *testing.T) {
 				}
 			}
 			require.LessOrEqual(t, different, 1, "%s at %d: %v", name, at, got)
-			_, reported, err = readStore(t.Context(), dir)
-			require.NoError(t, err)
+			_, reported = acptest.Must2(readStore(t.Context(), dir))
 			require.Empty(t, reported, "it is told once")
 			require.NoError(t, os.RemoveAll(dir))
 			require.NoError(t, os.RemoveAll(aside[0]))

@@ -36,8 +36,7 @@ func open(t *testing.T) (*tty.Device, *os.File) {
 
 func openBoth(t *testing.T) (d *tty.Device, master, slave *os.File) {
 	t.Helper()
-	master, slave, err := pty.Open()
-	require.NoError(t, err)
+	master, slave = acptest.Must2(pty.Open())
 	require.NoError(t, pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}))
 	master = ttytest.Pollable(t, master)
 	d = acptest.Must(tty.Open(tty.Options{In: slave, Out: slave, Environ: func(k string) string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // What is no reply to the form, and a no that comes before anybody can have read it, is
@@ -67,8 +68,7 @@ func TestTheVersionThatWasAgreedOn(t *testing.T) {
 	}()
 	lines := bufio.NewScanner(outR)
 	say := func(line string) {
-		_, err := io.WriteString(inW, line+"\n")
-		require.NoError(t, err)
+		acptest.Must(io.WriteString(inW, line+"\n"))
 	}
 	hear := func() gjson.Result {
 		require.True(t, lines.Scan())

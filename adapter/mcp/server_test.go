@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
@@ -69,9 +70,8 @@ func connectAs(t *testing.T, s *mcp.Server, o *sdk.ClientOptions, version string
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(context.Background(), inR, outW) }()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o)
-	session, err := client.Connect(context.Background(), &sdk.IOTransport{Reader: outR, Writer: inW},
-		&sdk.ClientSessionOptions{ProtocolVersion: version})
-	require.NoError(t, err)
+	session := acptest.Must(client.Connect(context.Background(), &sdk.IOTransport{Reader: outR, Writer: inW},
+		&sdk.ClientSessionOptions{ProtocolVersion: version}))
 	t.Cleanup(func() {
 		session.Close()
 		s.Close()
@@ -86,9 +86,8 @@ func connectAs(t *testing.T, s *mcp.Server, o *sdk.ClientOptions, version string
 func overHTTP(t *testing.T, s *mcp.Server, o *sdk.ClientOptions, through func(*httptest.Server) *http.Client) (*sdk.ClientSession, *httptest.Server) {
 	t.Helper()
 	server := httptest.NewServer(s.Handler())
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).
-		Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: through(server)}, nil)
-	require.NoError(t, err)
+	session := acptest.Must(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).
+		Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: through(server)}, nil))
 	t.Cleanup(func() { session.Close(); s.Close(); server.Close() })
 	return session, server
 }
@@ -127,15 +126,13 @@ func TestTool(t *testing.T) {
 	c := connect(t, s, nil)
 	require.Equal(t, mcp.ServerName, c.InitializeResult().ServerInfo.Name)
 	require.Contains(t, c.InitializeResult().Instructions, mcp.ToolName)
-	tools, err := c.ListTools(t.Context(), nil)
-	require.NoError(t, err)
+	tools := acptest.Must(c.ListTools(t.Context(), nil))
 	require.Len(t, tools.Tools, 1)
 	tool := tools.Tools[0]
 	require.Equal(t, mcp.ToolName, tool.Name)
 	require.True(t, tool.Annotations.ReadOnlyHint)
 	require.Equal(t, true, tool.Meta["anthropic/alwaysLoad"])
-	schema, err := json.Marshal(tool.InputSchema)
-	require.NoError(t, err)
+	schema := acptest.Must(json.Marshal(tool.InputSchema))
 	require.Contains(t, string(schema), `"ticket"`)
 	require.Contains(t, string(schema), `"required":["questions"]`)
 
@@ -192,8 +189,7 @@ func TestProgress(t *testing.T) {
 		}()
 		params := &sdk.CallToolParams{Name: mcp.ToolName, Arguments: json.RawMessage(questions)}
 		params.SetProgressToken("t")
-		_, err := c.CallTool(t.Context(), params)
-		require.NoError(t, err)
+		acptest.Must(c.CallTool(t.Context(), params))
 		require.Len(t, progress, 2)
 		require.Contains(t, <-progress, "waiting")
 	})
@@ -303,8 +299,7 @@ func TestElicitation(t *testing.T) {
 					text, _ := call(t, session, questions)
 					require.Contains(t, text, c.want)
 					require.Equal(t, "Which database?", shown.Message)
-					schema, err := json.Marshal(shown.RequestedSchema)
-					require.NoError(t, err)
+					schema := acptest.Must(json.Marshal(shown.RequestedSchema))
 					require.Contains(t, string(schema), `"SQLite - small"`)
 					require.NotContains(t, string(schema), "_meta")
 				})
@@ -338,8 +333,7 @@ func TestHTTPClientGone(t *testing.T) {
 	defer server.Close()
 	ctx, kill := context.WithCancel(t.Context())
 	send := func(session, body string) (*http.Response, error) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(body))
-		require.NoError(t, err)
+		r := acptest.Must(http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(body)))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		if session != "" {
@@ -348,9 +342,7 @@ func TestHTTPClientGone(t *testing.T) {
 		return server.Client().Do(r)
 	}
 	post := func(session, body string) *http.Response {
-		resp, err := send(session, body)
-		require.NoError(t, err)
-		return resp
+		return acptest.Must(send(session, body))
 	}
 	resp := post("", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
 	require.NoError(t, resp.Body.Close())

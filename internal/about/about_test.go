@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func TestWords(t *testing.T) {
@@ -18,8 +20,7 @@ func TestWords(t *testing.T) {
 	w.Say("thinking ")
 	w.Say("aloud")
 	w.Tell(&a)
-	raw, err := json.Marshal(a)
-	require.NoError(t, err)
+	raw := acptest.Must(json.Marshal(a))
 	require.Equal(t, "{}", string(raw), "nothing is told by mistake")
 	a = a.Told()
 	require.Equal(t, About{Title: "first line", Prompt: "first line\nsecond", Said: "thinking aloud"}, a)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
@@ -30,8 +31,7 @@ func hanging(t *testing.T) (url string, calls *atomic.Int32) {
 	long := HubTime
 	t.Cleanup(func() { HubTime = long })
 	HubTime = time.Second // a busy machine calls it within that
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := acptest.Must(net.Listen("tcp", "127.0.0.1:0"))
 	calls = new(atomic.Int32)
 	done := make(chan struct{})
 	go func() {
@@ -98,8 +98,7 @@ func TestHookAtAHubThatHangs(t *testing.T) {
 		hookHome(t)
 		url, calls := hanging(t)
 		require.NoError(t, State{Hub: url, Token: "x", door: of}.write())
-		file, err := hublink.StateFile(string(c.silence))
-		require.NoError(t, err)
+		file := acptest.Must(hublink.StateFile(string(c.silence)))
 		require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600)) // it did not answer before
 		for range 3 {
 			require.Empty(t, hooked(t, c.agent, c.event))
@@ -129,8 +128,7 @@ func TestHookAtAHubThatIsBack(t *testing.T) {
 	hookHome(t)
 	url, _ := listening(t)
 	require.NoError(t, State{Hub: url, Token: "x", door: claudeDoor}.write())
-	file, err := hublink.StateFile(string(hookSilence))
-	require.NoError(t, err)
+	file := acptest.Must(hublink.StateFile(string(hookSilence)))
 	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600))
 	require.Empty(t, hooked(t, "claude", `{"hook_event_name":"Stop","session_id":"0b5c7a3e-5a0f"}`))
 	require.NoFileExists(t, file)

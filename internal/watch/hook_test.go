@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
@@ -66,11 +67,9 @@ func TestReplies(t *testing.T) {
 		"copilot, with a reason":   {"copilot", copilotRuns, noted("Reject", "use printf"), `{"behavior":"deny","message":"use printf"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, err := ReadHook(c.agent, []byte(c.event))
-			require.NoError(t, err)
+			a := acptest.Must(ReadHook(c.agent, []byte(c.event)))
 			require.Equal(t, "/w", a.Item.Dir)
-			reply, err := a.reply(c.said)
-			require.NoError(t, err)
+			reply := acptest.Must(a.reply(c.said))
 			require.Contains(t, string(reply.prints), c.prints)
 		})
 	}
@@ -78,8 +77,7 @@ func TestReplies(t *testing.T) {
 
 // Answers for which an agent has no place are told to whoever gives them.
 func TestReplyRefused(t *testing.T) {
-	a, err := ReadHook("qwen", []byte(qwenRuns))
-	require.NoError(t, err)
+	a := acptest.Must(ReadHook("qwen", []byte(qwenRuns)))
 	require.Equal(t, desk.Permission, a.Item.Kind)
 	for what, answers := range map[string][]convert.Answer{
 		"a permission takes one of its options": {{Text: "yes"}},
@@ -87,16 +85,14 @@ func TestReplyRefused(t *testing.T) {
 		"with a condition (\"quickly\")":        {watchtest.Noted("Allow once", "quickly")},
 	} {
 		require.ErrorContains(t, a.Item.Check(answers), what)
-		_, err := a.reply(convert.Outcome{Status: convert.Answered, Answers: answers})
-		require.ErrorContains(t, err, what)
+		require.ErrorContains(t, acptest.Err(a.reply(convert.Outcome{Status: convert.Answered, Answers: answers})), what)
 	}
 	require.NoError(t, a.Item.Check([]convert.Answer{watchtest.Picks("Allow once")}))
 }
 
 // One option is what a permission takes: none, two, or two answers are no decision.
 func TestOnePickDecides(t *testing.T) {
-	a, err := ReadHook("qwen", []byte(qwenRuns))
-	require.NoError(t, err)
+	a := acptest.Must(ReadHook("qwen", []byte(qwenRuns)))
 	allow := watchtest.Picks("Allow once")
 	for name, answers := range map[string][]convert.Answer{
 		"none":        nil,
@@ -122,8 +118,7 @@ func TestReadHalfAnEvent(t *testing.T) {
 		"a text as input":     from + `"tool_name":"run_shell_command","tool_input":"make"}`,
 		"no tool":             from + `"tool_input":{"command":"make"}}`,
 	} {
-		_, err := ReadHook("qwen", []byte(event))
-		require.ErrorIs(t, err, ErrNothing, name)
+		require.ErrorIs(t, acptest.Err(ReadHook("qwen", []byte(event))), ErrNothing, name)
 	}
 }
 
@@ -141,8 +136,7 @@ func TestReadNothing(t *testing.T) {
 		"a question without any": {"qwen", `{"session_id":"1","hook_event_name":"PermissionRequest","tool_name":"ask_user_question","tool_input":{}}`},
 		"more than one reads":    {"qwen", strings.Replace(qwenRuns, "echo three", strings.Repeat("x", maxDetail), 1)},
 	} {
-		_, err := ReadHook(c.agent, []byte(c.event))
-		require.ErrorIs(t, err, ErrNothing, name)
+		require.ErrorIs(t, acptest.Err(ReadHook(c.agent, []byte(c.event))), ErrNothing, name)
 	}
 }
 
@@ -151,8 +145,7 @@ func TestHold(t *testing.T) {
 	t.Parallel()
 	s := watchtest.New(t, web.CanAsk)
 	hold := func(t *testing.T) (r *hub.Record, out *strings.Builder, back func(), stop func(), done chan struct{}) {
-		a, err := ReadHook("qwen", []byte(qwenAsks))
-		require.NoError(t, err)
+		a := acptest.Must(ReadHook("qwen", []byte(qwenAsks)))
 		w := Start(s.Options())
 		out, done = new(strings.Builder), make(chan struct{})
 		var here atomic.Bool
@@ -194,8 +187,7 @@ func TestHold(t *testing.T) {
 func TestToldAndClosed(t *testing.T) {
 	t.Parallel()
 	s := watchtest.New(t, web.CanAsk)
-	a, err := ReadHook("qwen", []byte(qwenAsks))
-	require.NoError(t, err)
+	a := acptest.Must(ReadHook("qwen", []byte(qwenAsks)))
 	w := Start(s.Options())
 	closed := make(chan struct{})
 	w.Ask(Dialog{Item: a.Item, Answer: func(ctx context.Context, _ convert.Outcome) error {
@@ -212,8 +204,7 @@ func TestToldAndClosed(t *testing.T) {
 // An answer that comes as the agent takes its question back is not printed.
 func TestTakenBackIsNotPrinted(t *testing.T) {
 	t.Parallel()
-	a, err := ReadHook("copilot", []byte(copilotRuns))
-	require.NoError(t, err)
+	a := acptest.Must(ReadHook("copilot", []byte(copilotRuns)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out strings.Builder

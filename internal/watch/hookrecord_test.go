@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
@@ -147,10 +148,8 @@ func TestRecord(t *testing.T) {
 
 func add(t *testing.T, name, text string) {
 	t.Helper()
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0o600)
-	require.NoError(t, err)
-	_, err = f.WriteString(text)
-	require.NoError(t, err)
+	f := acptest.Must(os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0o600))
+	acptest.Must(f.WriteString(text))
 	require.NoError(t, f.Close())
 }
 
@@ -174,8 +173,7 @@ func TestWhatBecameOfAnAnswer(t *testing.T) {
 	}
 	hold := func(t *testing.T, out printed) (done chan struct{}) {
 		write("")
-		a, err := ReadHook("copilot", []byte(copilotRuns))
-		require.NoError(t, err)
+		a := acptest.Must(ReadHook("copilot", []byte(copilotRuns)))
 		require.Equal(t, name, a.record.name)
 		w := Start(s.Options())
 		done = make(chan struct{})

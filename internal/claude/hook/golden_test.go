@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 )
 
@@ -32,13 +33,11 @@ var update = flag.Bool("update", false, "rewrite the expected sections of testda
 //
 // The tool call of the asking is toolu_1.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/golden/*.txtar")
-	require.NoError(t, err)
+	files := acptest.Must(filepath.Glob("testdata/golden/*.txtar"))
 	require.NotEmpty(t, files)
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(name)
-			require.NoError(t, err)
+			archive := acptest.Must(txtar.ParseFile(name))
 			require.NotEmpty(t, bytes.TrimSpace(archive.Comment), "a case begins with prose that says what it shows")
 			got := run(t, archive)
 			if *update {
@@ -122,8 +121,7 @@ func replyOf(t *testing.T, a hook.Asking, data []byte) (reply, shown []byte) {
 var whats = map[hook.What]string{hook.Nothing: "-", hook.Answered: "answered", hook.Over: "over", hook.Arrived: "arrived", hook.Late: "late"}
 
 func endingsOf(t *testing.T, document []byte, replies []named, events []byte) []byte {
-	asked, err := hook.Parse(document)
-	require.NoError(t, err)
+	asked := acptest.Must(hook.Parse(document))
 	var b bytes.Buffer
 	for line := range bytes.Lines(events) {
 		e, err := hook.Parse(line)

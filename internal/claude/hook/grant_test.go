@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // A rule that denies or asks is never offered as one that always allows.
@@ -39,11 +41,9 @@ func TestWhatIsKeptIsSmall(t *testing.T) {
 	}
 	var kept []string
 	for _, name := range []string{"tool_use_id", "tool_name", "agent_id", "acp_bridge_process"} {
-		_, err := Parse(event(name, 513))
-		require.ErrorContains(t, err, "at most 512 bytes", name)
+		require.ErrorContains(t, acptest.Err(Parse(event(name, 513))), "at most 512 bytes", name)
 		for range 8 {
-			e, err := Parse(event(name, 512))
-			require.NoError(t, err)
+			e := acptest.Must(Parse(event(name, 512)))
 			kept = append(kept, e.ToolUse, e.Tool, e.Agent, e.Process, e.Session)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -47,8 +48,7 @@ func TestBehindInOneGroup(t *testing.T) {
 	behind(between, func() {
 		two.expect(200, "POST", "/conversations/c1/questions/toolu_1/settle", `{"outcome":"cancelled"}`, "Authorization", as["blue"])
 	})
-	red, err := one.board.FindRef(hub.Ref{Group: "red", Conversation: "c1", ID: "toolu_1"})
-	require.NoError(t, err)
+	red := acptest.Must(one.board.FindRef(hub.Ref{Group: "red", Conversation: "c1", ID: "toolu_1"}))
 	require.True(t, red.Open())
 }
 
@@ -64,8 +64,7 @@ func TestBehindNothingIsGuessed(t *testing.T) {
 	behind(between, func() {
 		two.expect(400, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
 	})
-	red, err := one.board.FindRef(hub.Ref{Group: "red", Conversation: "c1", ID: "toolu_1"})
-	require.NoError(t, err)
+	red := acptest.Must(one.board.FindRef(hub.Ref{Group: "red", Conversation: "c1", ID: "toolu_1"}))
 	require.True(t, red.Open())
 }
 

@@ -12,25 +12,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
 func openInside(t *testing.T) *Access {
 	t.Helper()
-	a, err := OpenAccess(filepath.Join(t.TempDir(), "access.json"), "the-token-of-the-owner")
-	require.NoError(t, err)
-	return a
+	return acptest.Must(OpenAccess(filepath.Join(t.TempDir(), "access.json"), "the-token-of-the-owner"))
 }
 
 // serveInside serves a hub of its own, for tests that look inside.
 func serveInside(t *testing.T) *Server {
 	t.Helper()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	t.Cleanup(store.Close)
-	board, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
+	board := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 	t.Cleanup(board.Close)
 	s := New(board, openInside(t), Options{})
 	t.Cleanup(s.Close)
@@ -43,18 +40,15 @@ func serveInside(t *testing.T) *Server {
 func TestBeing(t *testing.T) {
 	a := openInside(t)
 	require.Error(t, a.being(login{device: "phone"}).Err(), "there is none")
-	_, err := a.Add("phone", CanAnswer)
-	require.NoError(t, err)
+	acptest.Must(a.Add("phone", CanAnswer))
 	phone := a.being(login{device: "phone"})
 	require.NoError(t, phone.Err())
 	require.NoError(t, a.change(nil, func(k *kept) error { k.Devices[0].Added = time.Now(); return nil }))
 	require.NoError(t, phone.Err(), "it is the same one")
-	before, err := json.Marshal(a.kept)
-	require.NoError(t, err)
+	before := acptest.Must(json.Marshal(a.kept))
 	next := a.kept
 	next.Devices = []keptDevice{{Device: a.kept.Devices[0].Device, Hash: []byte("another")}}
-	data, err := json.Marshal(next)
-	require.NoError(t, err)
+	data := acptest.Must(json.Marshal(next))
 	require.NoError(t, a.take(data, a.revision+1))
 	require.Error(t, phone.Err(), "it is another one")
 	require.NoError(t, a.take(before, a.revision-1))
@@ -65,21 +59,16 @@ func TestBeing(t *testing.T) {
 // with the logout.
 func TestLoginsEnd(t *testing.T) {
 	a := openInside(t)
-	_, err := a.pushKey()
-	require.NoError(t, err)
+	acptest.Must(a.pushKey())
 	login := func(code string) (string, bool) {
 		t.Helper()
-		in, ok, err := a.login(code, "")
-		require.NoError(t, err)
+		in, ok := acptest.Must2(a.login(code, ""))
 		return in.cookie, ok
 	}
 	add := func() (code string) {
 		t.Helper()
-		_, err := a.Add("phone", CanAnswer)
-		require.NoError(t, err)
-		code, err = a.Code("phone")
-		require.NoError(t, err)
-		return code
+		acptest.Must(a.Add("phone", CanAnswer))
+		return acptest.Must(a.Code("phone"))
 	}
 	code := add()
 	require.NoError(t, a.Remove("phone"))
@@ -89,8 +78,7 @@ func TestLoginsEnd(t *testing.T) {
 	require.NoError(t, a.change(nil, func(k *kept) error { k.Codes[0].Until = time.Now().Add(-time.Second); return nil }))
 	_, ok = login(late)
 	require.False(t, ok)
-	code, err = a.Code("phone")
-	require.NoError(t, err)
+	code = acptest.Must(a.Code("phone"))
 	session, ok := login(code)
 	require.True(t, ok)
 	_, ok = login(code)
@@ -119,8 +107,7 @@ func TestLoginsEnd(t *testing.T) {
 // A device has as many browsers as it may, and no more; one more of another may.
 func TestManyBrowsers(t *testing.T) {
 	a := openInside(t)
-	_, err := a.Add("phone", CanAnswer)
-	require.NoError(t, err)
+	acptest.Must(a.Add("phone", CanAnswer))
 	for i := range maxPushesOf {
 		require.NoError(t, a.addPush(nil, subscription{Device: "phone", Endpoint: "https://push.example/" + string(rune('a'+i))}))
 	}
@@ -141,11 +128,9 @@ func TestAStreamGoesOnAfterItsRest(t *testing.T) {
 				asked, err := board.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go " + id + "?"}}}})
 				require.NoError(t, err)
 				require.Equal(t, id, next().ID)
-				_, err = board.Cancel(t.Context(), asked.Ref(), "you")
-				require.NoError(t, err)
+				acptest.Must(board.Cancel(t.Context(), asked.Ref(), "you"))
 				require.Equal(t, "accepted", next().End.Receipt())
-				_, err = board.Delivered(t.Context(), asked.Ref())
-				require.NoError(t, err)
+				acptest.Must(board.Delivered(t.Context(), asked.Ref()))
 				require.Equal(t, "delivered", next().End.Receipt())
 			}
 		})
@@ -163,8 +148,7 @@ func TestAQuestionEndsALongRest(t *testing.T) {
 				require.False(t, next().Open())
 			}
 			require.Equal(t, id, next().ID)
-			_, err = board.Cancel(t.Context(), asked.Ref(), "you")
-			require.NoError(t, err)
+			acptest.Must(board.Cancel(t.Context(), asked.Ref(), "you"))
 		}
 	})
 }
@@ -172,11 +156,9 @@ func TestAQuestionEndsALongRest(t *testing.T) {
 // followed runs a stream that rests for so long, and calls f with what it tells.
 func followed(t *testing.T, now time.Duration, f func(board *hub.Board, next func() *hub.Record)) {
 	t.Helper()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	defer store.Close()
-	board, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
+	board := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 	defer board.Close()
 	s := New(board, openInside(t), Options{})
 	defer s.Close()

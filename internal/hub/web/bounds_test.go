@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
 // A device gets so many lists at a time, and is told how many.
 func TestListsAtATime(t *testing.T) {
 	s := serveInside(t)
-	phone, err := s.access.Add("phone", CanAnswer)
-	require.NoError(t, err)
+	phone := acptest.Must(s.access.Add("phone", CanAnswer))
 	get := func(token, path string) int {
 		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost"+path, nil)
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -28,8 +28,7 @@ func TestListsAtATime(t *testing.T) {
 		s.ServeHTTP(w, r)
 		return w.Code
 	}
-	_, err = s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: "q", Questions: []convert.Question{{Text: "Go?"}}}})
-	require.NoError(t, err)
+	acptest.Must(s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: "q", Questions: []convert.Question{{Text: "Go?"}}}}))
 	s.lists["phone"] = maxListsOf
 	for _, path := range []string{"/", "/cards", "/questions", "/conversations", "/history", "/conversations/c"} {
 		require.Equal(t, http.StatusTooManyRequests, get(phone, path), path)
@@ -63,16 +62,13 @@ func TestTheFolderIsSynced(t *testing.T) {
 	var synced []string
 	syncFolder = func(name string) error { synced = append(synced, name); return before(name) }
 	dir := t.TempDir()
-	a, err := OpenAccess(filepath.Join(dir, "s.access.json"), "the-token-of-the-owner")
-	require.NoError(t, err)
+	a := acptest.Must(OpenAccess(filepath.Join(dir, "s.access.json"), "the-token-of-the-owner"))
 	synced = nil
-	_, err = a.Add("phone", CanAnswer)
-	require.NoError(t, err)
+	acptest.Must(a.Add("phone", CanAnswer))
 	require.NoError(t, a.Remove("phone"))
 	require.Equal(t, []string{dir, dir}, synced)
 	syncFolder = func(string) error { return errors.New("no disk") }
-	_, err = a.Add("phone", CanAnswer)
-	require.ErrorContains(t, err, "no disk")
+	require.ErrorContains(t, acptest.Err(a.Add("phone", CanAnswer)), "no disk")
 }
 
 // A device that is removed, or whose login ends, while it reads something long is told nothing
@@ -81,15 +77,12 @@ func TestNothingMoreIsToldToWhoIsGone(t *testing.T) {
 	s := serveInside(t)
 	ask := func(talk, id, text string) *hub.Record {
 		call := convert.Call{ID: id, Questions: []convert.Question{{Text: text, Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}
-		r, err := s.board.Ask(t.Context(), hub.Asking{Conversation: talk, Device: Owner, Call: call})
-		require.NoError(t, err)
-		return r
+		return acptest.Must(s.board.Ask(t.Context(), hub.Asking{Conversation: talk, Device: Owner, Call: call}))
 	}
 	long := strings.Repeat("Which one of these? ", maxChunk/20)
 	for i := range 5 {
 		ask("open", fmt.Sprint("q", i), long)
-		_, err := s.board.Cancel(t.Context(), ask("talk", fmt.Sprint("q", i), long).Ref(), Owner)
-		require.NoError(t, err)
+		acptest.Must(s.board.Cancel(t.Context(), ask("talk", fmt.Sprint("q", i), long).Ref(), Owner))
 	}
 	for n, to := range []struct{ path, accept string }{
 		{"/events", ""}, {"/conversations/talk/events", ""}, {"/history", ndjson}, {"/history", ""}, {"/history", "text/html"},
@@ -98,8 +91,7 @@ func TestNothingMoreIsToldToWhoIsGone(t *testing.T) {
 		for _, by := range []string{"token", "login"} {
 			t.Run(fmt.Sprint(to.path, " ", to.accept, " by ", by), func(t *testing.T) {
 				name := fmt.Sprint("phone-", n)
-				token, err := s.access.Add(name, CanAnswer)
-				require.NoError(t, err)
+				token := acptest.Must(s.access.Add(name, CanAnswer))
 				r := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost"+to.path, nil)
 				r.Header.Set("Accept", to.accept)
 				r.Header.Set("Last-Event-ID", s.eventID(1))
@@ -107,8 +99,7 @@ func TestNothingMoreIsToldToWhoIsGone(t *testing.T) {
 				if by == "token" {
 					r.Header.Set("Authorization", "Bearer "+token)
 				} else {
-					in, ok, err := s.access.login("", token)
-					require.NoError(t, err)
+					in, ok := acptest.Must2(s.access.login("", token))
 					require.True(t, ok)
 					r.Header.Set("Cookie", s.access.cookie()+"="+in.cookie)
 					end = func() error { return s.access.logout(in.cookie) }
@@ -126,8 +117,7 @@ func TestNothingMoreIsToldToWhoIsGone(t *testing.T) {
 				since := ask("talk", "since-"+by+name, "asked since "+by+name)
 				close(w.free)
 				done.Wait()
-				_, err = s.board.Cancel(t.Context(), since.Ref(), Owner)
-				require.NoError(t, err)
+				acptest.Must(s.board.Cancel(t.Context(), since.Ref(), Owner))
 				_ = s.access.Remove(name)
 				require.LessOrEqual(t, body.Body.Len(), 2*maxChunk, "the part that was on its way")
 				require.False(t, strings.Contains(body.Body.String(), since.Call.Questions[0].Text), "it was asked since")

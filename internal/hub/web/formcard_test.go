@@ -9,19 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
 // deployForm asks what a server wants to know, in a form with a field of each kind.
 func (s *site) deployForm(conversation string) *hub.Record {
 	s.t.Helper()
-	form, err := ask.ServerForm{Server: "deployer", Message: "Where does **this** go?", Mode: "form", Schema: json.RawMessage(`{"type":"object","required":["name","env","count"],"properties":{
+	form := acptest.Must(ask.ServerForm{Server: "deployer", Message: "Where does **this** go?", Mode: "form", Schema: json.RawMessage(`{"type":"object","required":["name","env","count"],"properties":{
 		"name":{"type":"string","title":"Name of the service","description":"Lower case, with dashes"},
 		"env":{"type":"string","title":"Environment","enum":["staging","production"],"enumNames":["Staging","Production"]},
 		"count":{"type":"integer","title":"Replicas","minimum":1,"maximum":9,"default":3},
 		"dry":{"type":"boolean","title":"Dry run","description":"Show what would be done, and do nothing"},
-		"regions":{"type":"array","title":"Regions","items":{"type":"string","enum":["eu-west-1","us-east-1"]}}}}`)}.Call()
-	require.NoError(s.t, err)
+		"regions":{"type":"array","title":"Regions","items":{"type":"string","enum":["eu-west-1","us-east-1"]}}}}`)}.Call())
 	form.ID = "toolu_1"
 	rec, err := s.board.Ask(s.t.Context(), hub.Asking{Device: "owner", Conversation: conversation, Agent: "Claude Code", Dir: "/src/deploy", Dialect: "bridge", Kind: "form", Call: form.Call})
 	require.NoError(s.t, err)

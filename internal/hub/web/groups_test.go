@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -44,8 +45,7 @@ func groupsSite(t *testing.T) (s *site, as map[string]string) {
 func TestAGroupsFormIsNotForOthers(t *testing.T) {
 	t.Parallel()
 	s, as := groupsSite(t)
-	blue, err := s.board.FindRef(hub.Ref{Group: "blue", Conversation: "c1"})
-	require.NoError(t, err)
+	blue := acptest.Must(s.board.FindRef(hub.Ref{Group: "blue", Conversation: "c1"}))
 	form := url.Values{
 		"group": {"blue"}, "conversation": {inForm("c1")}, "question": {inForm("toolu_1")},
 		"revision": {fmt.Sprint(blue.Revision)}, "asked": {blue.Fingerprint()}, "a0": {"0"}, "do": {"answer"},
@@ -53,8 +53,7 @@ func TestAGroupsFormIsNotForOthers(t *testing.T) {
 	for _, who := range []string{"red-phone", "plain-phone"} {
 		s.requestStatus(404, "POST", "/answer", form, "Authorization", as[who], "Content-Type", "application/x-www-form-urlencoded")
 	}
-	now, err := s.board.FindRef(hub.Ref{Group: "blue", Conversation: "c1"})
-	require.NoError(t, err)
+	now := acptest.Must(s.board.FindRef(hub.Ref{Group: "blue", Conversation: "c1"}))
 	require.Equal(t, blue.Revision, now.Revision, "nobody touched it")
 }
 
@@ -65,12 +64,10 @@ func TestStreamsOfGroups(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	listen := func(who, path string) *bufio.Scanner {
-		req, err := http.NewRequestWithContext(ctx, "GET", s.url+path, nil)
-		require.NoError(t, err)
+		req := acptest.Must(http.NewRequestWithContext(ctx, "GET", s.url+path, nil))
 		req.Header.Set("Authorization", as[who])
 		req.Header.Set("Last-Event-ID", s.board.Name()+"-1") // everything that changed since then
-		reply, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
+		reply := acptest.Must(http.DefaultClient.Do(req))
 		require.Equal(t, 200, reply.StatusCode)
 		t.Cleanup(func() { reply.Body.Close() })
 		return bufio.NewScanner(reply.Body)

@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -26,10 +27,8 @@ func TestHistorySeconds(t *testing.T) {
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	s.expect(200, "POST", "/conversations/c1/cancel", "")
 	one := gjson.Get(s.expect(200, "GET", "/history", ""), "history.0")
-	asked, err := time.Parse(time.RFC3339Nano, one.Get("asked").Str)
-	require.NoError(t, err)
-	at, err := time.Parse(time.RFC3339Nano, one.Get("at").Str)
-	require.NoError(t, err)
+	asked := acptest.Must(time.Parse(time.RFC3339Nano, one.Get("asked").Str))
+	at := acptest.Must(time.Parse(time.RFC3339Nano, one.Get("at").Str))
 	require.InDelta(t, at.Sub(asked).Seconds(), one.Get("seconds").Num, 1e-6)
 }
 
@@ -147,8 +146,7 @@ func TestHistoryHasTheWordsOfReceipts(t *testing.T) {
 		r := s.permit("c1", "Bash", "execute", "", map[string]any{"command": "npm test"}, func(r *hub.Asking) {
 			r.About.Picks, r.Call.Questions[0].Options = append(r.About.Picks, "allow_edited"), append(r.Call.Questions[0].Options, convert.Option{Label: "Yes, with my plan"})
 		})
-		_, err := s.board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{a}, nil }, "phone")
-		require.NoError(t, err)
+		acptest.Must(s.board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{a}, nil }, "phone"))
 		require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), `<b dir="auto">`+want+`</b> · <span dir="auto">npm test</span>`)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -80,8 +81,7 @@ func (s *hooked) hold(body string) (told chan string, hangUp func()) {
 func (s *hooked) send(body string) (told chan string, hangUp func()) {
 	s.t.Helper()
 	told = make(chan string, 1)
-	req, err := http.NewRequestWithContext(s.t.Context(), "POST", s.url+"/hooks/claude", strings.NewReader(body))
-	require.NoError(s.t, err)
+	req := acptest.Must(http.NewRequestWithContext(s.t.Context(), "POST", s.url+"/hooks/claude", strings.NewReader(body)))
 	req.Header.Set("Authorization", "Bearer "+s.token)
 	req.Header.Set("Content-Type", "application/json")
 	transport := &http.Transport{}

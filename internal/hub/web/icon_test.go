@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // The page can be installed: a manifest, and icons of the sizes that it says. Nobody
@@ -16,8 +18,7 @@ import (
 func TestInstallable(t *testing.T) {
 	s := siteBeside(t)
 	get := func(path string) *http.Response {
-		reply, err := http.Get(s.url + path)
-		require.NoError(t, err)
+		reply := acptest.Must(http.Get(s.url + path))
 		require.Equal(t, 200, reply.StatusCode, path)
 		t.Cleanup(func() { reply.Body.Close() })
 		return reply
@@ -30,8 +31,7 @@ func TestInstallable(t *testing.T) {
 	require.Equal(t, "standalone", manifest.Display)
 	require.Len(t, manifest.Icons, 3)
 	for _, icon := range manifest.Icons {
-		c, err := png.DecodeConfig(get(icon.Src).Body)
-		require.NoError(t, err)
+		c := acptest.Must(png.DecodeConfig(get(icon.Src).Body))
 		want, _, _ := strings.Cut(icon.Sizes, "x")
 		require.Equal(t, want, strconv.Itoa(c.Width))
 	}
@@ -40,8 +40,7 @@ func TestInstallable(t *testing.T) {
 		require.Equal(t, "image/png", get(path).Header.Get("Content-Type"))
 	}
 	require.Contains(t, page, `rel="manifest"`)
-	login, err := http.Get(s.url + "/login")
-	require.NoError(t, err)
+	login := acptest.Must(http.Get(s.url + "/login"))
 	login.Body.Close()
 	require.Contains(t, login.Header.Get("Content-Security-Policy"), "manifest-src 'self'")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	clock "github.com/acp-bridge/acp-bridge/internal/seen"
 )
@@ -19,11 +20,9 @@ import (
 // A page goes on at the very moment of the last record.
 func TestNextIsExact(t *testing.T) {
 	at := time.Unix(1000, 123456789)
-	next, err := base64.RawURLEncoding.DecodeString(nextOf([]*hub.Record{{End: &hub.End{At: at}}}))
-	require.NoError(t, err)
+	next := acptest.Must(base64.RawURLEncoding.DecodeString(nextOf([]*hub.Record{{End: &hub.End{At: at}}})))
 	require.Equal(t, fmt.Sprint(at.UnixNano(), " "), string(next))
-	p, err := placeNamed(base64.RawURLEncoding.EncodeToString(append(next, "key"...)))
-	require.NoError(t, err)
+	p := acptest.Must(placeNamed(base64.RawURLEncoding.EncodeToString(append(next, "key"...))))
 	require.True(t, p.At.Equal(at))
 	require.Equal(t, "key", p.Key)
 }
@@ -79,8 +78,7 @@ func TestSqueezedAsWritten(t *testing.T) {
 
 // The page's clock is in its script, and its time is that of package seen.
 func TestRule3PageHasTheSameClock(t *testing.T) {
-	script, err := files.ReadFile("page/page.js")
-	require.NoError(t, err)
+	script := acptest.Must(files.ReadFile("page/page.js"))
 	require.Contains(t, string(script), fmt.Sprintf("settling = %d", clock.Card.Milliseconds()))
 }
 
@@ -90,12 +88,9 @@ func TestRule3PageHasTheSameClock(t *testing.T) {
 func TestDamagedListOfDevices(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "access.json")
 	const token = "the-token-of-the-owner"
-	a, err := OpenAccess(path, token)
-	require.NoError(t, err)
-	_, err = a.Add("phone", CanAnswer, "red")
-	require.NoError(t, err)
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	a := acptest.Must(OpenAccess(path, token))
+	acptest.Must(a.Add("phone", CanAnswer, "red"))
+	text := acptest.Must(os.ReadFile(path))
 	for at := range text {
 		for _, bit := range []byte{1, 4, 32} {
 			damaged := append([]byte{}, text...)
@@ -111,11 +106,9 @@ func TestDamagedListOfDevices(t *testing.T) {
 			require.Equal(t, a.List(), now.List(), "byte %d: %s", at, damaged)
 		}
 	}
-	old, err := unsealed(text)
-	require.NoError(t, err)
+	old := acptest.Must(unsealed(text))
 	require.NoError(t, os.WriteFile(path, old, 0o600))
-	now, err := OpenAccess(path, token)
-	require.NoError(t, err)
+	now := acptest.Must(OpenAccess(path, token))
 	require.Equal(t, a.List(), now.List())
 }
 

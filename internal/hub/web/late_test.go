@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -23,21 +24,16 @@ import (
 // that and reads the reply.
 func (s *site) hold(method, path, body string, headers ...string) (finish func() *http.Response) {
 	s.t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	require.NoError(s.t, err)
+	c := acptest.Must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))
 	s.t.Cleanup(func() { c.Close() })
 	var lines strings.Builder
 	for i := 0; i < len(headers); i += 2 {
 		fmt.Fprintf(&lines, "%s: %s\r\n", headers[i], headers[i+1])
 	}
-	_, err = fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n%s", method, path, lines.String(), len(body), body[:len(body)-1])
-	require.NoError(s.t, err)
+	acptest.Must(fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n%s", method, path, lines.String(), len(body), body[:len(body)-1]))
 	return func() *http.Response {
-		_, err := c.Write([]byte(body[len(body)-1:]))
-		require.NoError(s.t, err)
-		reply, err := http.ReadResponse(bufio.NewReader(c), nil)
-		require.NoError(s.t, err)
-		return reply
+		acptest.Must(c.Write([]byte(body[len(body)-1:])))
+		return acptest.Must(http.ReadResponse(bufio.NewReader(c), nil))
 	}
 }
 
@@ -222,9 +218,7 @@ func TestARemovalWaitsForWhatWasAllowed(t *testing.T) {
 			_ = s.device("phone", web.CanAnswer)
 			before := s.access.Written()
 			ask := func(id string) *hub.Record {
-				r, err := s.board.Ask(t.Context(), hub.Asking{Conversation: name, Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go?"}}}})
-				require.NoError(t, err)
-				return r
+				return acptest.Must(s.board.Ask(t.Context(), hub.Asking{Conversation: name, Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go?"}}}}))
 			}
 			ask("q")
 			later := make(chan *hub.Record, 1)
@@ -236,8 +230,7 @@ func TestARemovalWaitsForWhatWasAllowed(t *testing.T) {
 				require.Eventually(t, func() bool { return s.access.Written() > before }, patience, time.Millisecond)
 				return nil
 			}}
-			r, err := s.board.Cancel(t.Context(), ref, "phone")
-			require.NoError(t, err)
+			r := acptest.Must(s.board.Cancel(t.Context(), ref, "phone"))
 			require.Less(t, r.Revision, (<-later).Revision)
 			_ = s.access.Remove("phone")
 		})
@@ -249,9 +242,8 @@ func TestARemovalWaitsForWhatWasAllowed(t *testing.T) {
 func TestALateAnswerToAnIDThatIsUsedAgain(t *testing.T) {
 	s := newSite(t, hub.Options{})
 	ask := func(kind, text string) *hub.Record {
-		r, err := s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Kind: kind, Dialect: "bridge", Asker: "p", Detail: text,
-			Call: convert.Call{ID: "toolu_1", Questions: []convert.Question{{Text: text, Closed: true, Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}})
-		require.NoError(t, err)
+		r := acptest.Must(s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Kind: kind, Dialect: "bridge", Asker: "p", Detail: text,
+			Call: convert.Call{ID: "toolu_1", Questions: []convert.Question{{Text: text, Closed: true, Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}}))
 		return r
 	}
 	mark := ""

@@ -13,15 +13,15 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 func (s *site) askIn(agent, dir, conversation, id, text string) *hub.Record {
 	s.t.Helper()
-	r, err := s.board.Ask(s.t.Context(), hub.Asking{Conversation: conversation, Agent: agent, Machine: "laptop", Dir: dir, Dialect: "bridge",
-		About: about.About{Title: "About " + conversation}, Call: convert.Call{ID: id, Questions: []convert.Question{{Text: text}}}})
-	require.NoError(s.t, err)
+	r := acptest.Must(s.board.Ask(s.t.Context(), hub.Asking{Conversation: conversation, Agent: agent, Machine: "laptop", Dir: dir, Dialect: "bridge",
+		About: about.About{Title: "About " + conversation}, Call: convert.Call{ID: id, Questions: []convert.Question{{Text: text}}}}))
 	return r
 }
 
@@ -112,8 +112,7 @@ func TestThoseWhoseAgentIsGone(t *testing.T) {
 func TestAConversationsPage(t *testing.T) {
 	s := siteBeside(t)
 	s.askIn("Agent", "/src", "c1", "a", "Question 1.")
-	_, err := s.board.Cancel(t.Context(), hub.Ref{Conversation: "c1"}, "phone")
-	require.NoError(t, err)
+	acptest.Must(s.board.Cancel(t.Context(), hub.Ref{Conversation: "c1"}, "phone"))
 	s.askIn("Agent", "/src", "c1", "b", "Question 2.")
 	for _, command := range []string{"ls", "make"} {
 		s.permit("c1", "Bash", "execute", "", map[string]any{"command": command}, func(a *hub.Asking) { a.Call.ID = command })
@@ -137,8 +136,7 @@ func TestAConversationIsToldInOrder(t *testing.T) {
 	token := s.device("claude", web.CanHook)
 	ask := func(n int) {
 		s.askIn("Agent", "/src", hookSession, fmt.Sprint(n), fmt.Sprintf("Question %d.", n))
-		_, err := s.board.Cancel(t.Context(), hub.Ref{Conversation: hookSession}, "phone")
-		require.NoError(t, err)
+		acptest.Must(s.board.Cancel(t.Context(), hub.Ref{Conversation: hookSession}, "phone"))
 	}
 	want := []string{}
 	for n := range 8 {

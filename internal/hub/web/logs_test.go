@@ -32,15 +32,12 @@ func TestLogsHaveNoText(t *testing.T) {
 	t.Parallel()
 	log := &acptest.Written{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir(), Report: func(problem string) { logger.Warn(problem) }})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir(), Report: func(problem string) { logger.Warn(problem) }}))
 	t.Cleanup(store.Close)
-	board, err := hub.Open(t.Context(), store, hub.Options{Logger: logger})
-	require.NoError(t, err)
+	board := acptest.Must(hub.Open(t.Context(), store, hub.Options{Logger: logger}))
 	t.Cleanup(board.Close)
 	own := marked + "-the-owner's-token"
-	access, err := web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), own)
-	require.NoError(t, err)
+	access := acptest.Must(web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), own))
 	push := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	t.Cleanup(push.Close)
 	server := web.New(board, access, web.Options{Logger: logger, PushClient: push.Client()})
@@ -99,16 +96,14 @@ func TestLogsHaveNoText(t *testing.T) {
 	// A browser that is told, whose service does not want to.
 	try("POST", "/push", newBrowser(t, push.URL+"/"+marked).subscription())
 	try("POST", "/conversations/c5/ask", askMarked("q5"))
-	rec, err := board.Find("c5", "q5")
-	require.NoError(t, err)
+	rec := acptest.Must(board.Find("c5", "q5"))
 	server.Push(t.Context(), rec, "id", web.PushQuestion, true)
 	// Records that cannot be read.
 	for i, value := range []string{
 		`{"version":9,"call":{"Questions":[{"Text":"` + marked + `"}]}}`, `{"conversation":"c","id":"q","asked":"` + marked + `"}`, `{"call":"` + marked + `"}`, marked,
 		`{"conversation":"c","id":"q","end":"` + marked + `"}`, `{"conversation":"c","id":"q","` + marked + `":1,"call":{"ID":7}}`,
 	} {
-		_, err := store.Create(t.Context(), "bad."+string(rune('a'+i)), []byte(value))
-		require.NoError(t, err)
+		acptest.Must(store.Create(t.Context(), "bad."+string(rune('a'+i)), []byte(value)))
 	}
 	try("POST", "/conversations/c6/ask", askMarked("q6")) // all of that was seen before
 	_, metrics := s.request("GET", "/metrics", "", auth...)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -16,8 +17,7 @@ func TestStatusOfTheOldest(t *testing.T) {
 	for _, c := range []string{"c1", "c2", "c3"} {
 		s.expect(202, "POST", "/conversations/"+c+"/ask", database)
 	}
-	first, err := s.board.FindRef(hub.Ref{Conversation: "c1"})
-	require.NoError(t, err)
+	first := acptest.Must(s.board.FindRef(hub.Ref{Conversation: "c1"}))
 	var st web.Status
 	require.NoError(t, json.Unmarshal([]byte(s.expect(200, "GET", "/status", "")), &st))
 	require.Equal(t, 3, st.Open)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -145,12 +146,10 @@ func TestEveryRouteIsInOpenAPI(t *testing.T) {
 func TestOpenAPIIsServed(t *testing.T) {
 	s := newSite(t, hub.Options{})
 	require.Equal(t, string(web.OpenAPI), s.expect(http.StatusOK, "GET", "/openapi.json", "", "Authorization", ""))
-	changes, err := os.ReadFile("../../../CHANGELOG.md")
-	require.NoError(t, err)
+	changes := acptest.Must(os.ReadFile("../../../CHANGELOG.md"))
 	require.Contains(t, string(changes), "\n## "+described().Info.Version)
 	for _, schema := range described().Components.Schemas {
-		_, err := schemaOf(schema.(map[string]any))
-		require.NoError(t, err)
+		acptest.Must(schemaOf(schema.(map[string]any)))
 	}
 }
 

@@ -27,25 +27,18 @@ const otherToken = "another-owner-of-these-hubs"
 func TestOneOwner(t *testing.T) {
 	for name, before := range map[string]string{"new": "", "of an older hub": `{"instance":"abcdefgh"}`} {
 		t.Run(name, func(t *testing.T) {
-			store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-			require.NoError(t, err)
+			store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 			t.Cleanup(store.Close)
 			if before != "" {
-				_, err := store.Create(t.Context(), "access", []byte(before))
-				require.NoError(t, err)
+				acptest.Must(store.Create(t.Context(), "access", []byte(before)))
 			}
-			one, err := web.OpenShared(t.Context(), store, token, nil)
-			require.NoError(t, err)
+			one := acptest.Must(web.OpenShared(t.Context(), store, token, nil))
 			t.Cleanup(one.Close)
-			_, err = web.OpenShared(t.Context(), store, otherToken, nil)
-			require.ErrorIs(t, err, web.ErrOtherOwner)
-			_, err = web.OpenShared(t.Context(), store, "", nil)
-			require.ErrorContains(t, err, "too short")
-			two, err := web.OpenShared(t.Context(), store, token, nil)
-			require.NoError(t, err)
+			require.ErrorIs(t, acptest.Err(web.OpenShared(t.Context(), store, otherToken, nil)), web.ErrOtherOwner)
+			require.ErrorContains(t, acptest.Err(web.OpenShared(t.Context(), store, "", nil)), "too short")
+			two := acptest.Must(web.OpenShared(t.Context(), store, token, nil))
 			t.Cleanup(two.Close)
-			e, err := store.Get(t.Context(), "access")
-			require.NoError(t, err)
+			e := acptest.Must(store.Get(t.Context(), "access"))
 			require.NotContains(t, string(e.Value), token)
 			require.NotEmpty(t, gjson.GetBytes(e.Value, "owner").String())
 		})
@@ -54,16 +47,12 @@ func TestOneOwner(t *testing.T) {
 
 // A command opens what hubs share without being an owner, and brings none.
 func TestStoredHasNoOwner(t *testing.T) {
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	t.Cleanup(store.Close)
-	stored, err := web.OpenStored(t.Context(), store)
-	require.NoError(t, err)
-	_, err = stored.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
+	stored := acptest.Must(web.OpenStored(t.Context(), store))
+	acptest.Must(stored.Add("phone", web.CanAnswer))
 	var log acptest.Written
-	access, err := web.OpenShared(t.Context(), store, token, slog.New(slog.NewTextHandler(&log, nil)))
-	require.NoError(t, err)
+	access := acptest.Must(web.OpenShared(t.Context(), store, token, slog.New(slog.NewTextHandler(&log, nil))))
 	t.Cleanup(access.Close)
 	require.Len(t, access.List(), 1)
 	require.ErrorContains(t, stored.SetOwner("short"), "too short")
@@ -80,13 +69,10 @@ func TestNewOwner(t *testing.T) {
 	require.Equal(t, http.StatusOK, reply.StatusCode)
 	cookie := []string{"Authorization", "", "Cookie", reply.Cookies()[0].Name + "=" + reply.Cookies()[0].Value}
 	two.eventually(200, "GET", "/conversations", "", cookie...)
-	code, err := two.access.Code(web.Owner)
-	require.NoError(t, err)
-	req, err := http.NewRequest(http.MethodGet, two.url+"/events", nil)
-	require.NoError(t, err)
+	code := acptest.Must(two.access.Code(web.Owner))
+	req := acptest.Must(http.NewRequest(http.MethodGet, two.url+"/events", nil))
 	req.Header.Set("Authorization", "Bearer "+token)
-	stream, err := http.DefaultClient.Do(req)
-	require.NoError(t, err)
+	stream := acptest.Must(http.DefaultClient.Do(req))
 	defer stream.Body.Close()
 	require.Equal(t, http.StatusOK, stream.StatusCode)
 	require.NotContains(t, one.expect(200, "GET", "/status", ""), "problem")
@@ -103,7 +89,7 @@ func TestNewOwner(t *testing.T) {
 	reply, _ = one.request("POST", "/login", "code="+code, "Authorization", "", "Content-Type", "application/x-www-form-urlencoded", "Origin", one.url)
 	require.Equal(t, http.StatusUnauthorized, reply.StatusCode)
 	var said strings.Builder
-	_, err = bufio.NewReader(stream.Body).WriteTo(&said) // it ends
+	_, err := bufio.NewReader(stream.Body).WriteTo(&said) // it ends
 	require.NoError(t, err)
 }
 
@@ -113,14 +99,11 @@ func TestANewOwnersTokenAtAHubAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "access.json")
 	start := func(token string) *site {
-		store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-		require.NoError(t, err)
+		store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 		t.Cleanup(store.Close)
-		board, err := hub.Open(t.Context(), store, hub.Options{})
-		require.NoError(t, err)
+		board := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 		t.Cleanup(board.Close)
-		access, err := web.OpenAccess(path, token)
-		require.NoError(t, err)
+		access := acptest.Must(web.OpenAccess(path, token))
 		server := web.New(board, access, web.Options{})
 		h := httptest.NewServer(server)
 		t.Cleanup(h.Close)
@@ -130,8 +113,7 @@ func TestANewOwnersTokenAtAHubAlone(t *testing.T) {
 	s := start(token)
 	phone := s.device("phone", web.CanAnswer)
 	stolen, theirs := s.logIn(t, web.Owner), s.logIn(t, "phone")
-	code, err := s.access.Code(web.Owner)
-	require.NoError(t, err)
+	code := acptest.Must(s.access.Code(web.Owner))
 	again := start(token)
 	again.expect(200, "GET", "/questions", "", "Authorization", "", "Cookie", stolen)
 

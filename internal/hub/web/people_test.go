@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -120,12 +121,9 @@ func newHouse(t *testing.T, seed uint64) *house {
 }
 
 func (h *house) open() {
-	store, err := hubstore.Open(h.t.Context(), hubstore.Options{Dir: filepath.Join(h.dir, "store")})
-	require.NoError(h.t, err)
-	board, err := hub.Open(h.t.Context(), store, hub.Options{Lease: 200 * time.Millisecond})
-	require.NoError(h.t, err)
-	access, err := web.OpenAccess(filepath.Join(h.dir, "access.json"), token)
-	require.NoError(h.t, err)
+	store := acptest.Must(hubstore.Open(h.t.Context(), hubstore.Options{Dir: filepath.Join(h.dir, "store")}))
+	board := acptest.Must(hub.Open(h.t.Context(), store, hub.Options{Lease: 200 * time.Millisecond}))
+	access := acptest.Must(web.OpenAccess(filepath.Join(h.dir, "access.json"), token))
 	server := web.New(board, access, web.Options{})
 	listens := httptest.NewServer(server)
 	h.site = &site{h.t, listens.URL, board, access, server}

@@ -13,22 +13,21 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
 func (s *site) askPermission(conversation, text, detail string) *hub.Record {
 	s.t.Helper()
-	r, err := s.board.Ask(s.t.Context(), hub.Asking{Conversation: conversation, Kind: "permission", Agent: "Claude Code", Dialect: "bridge", Detail: detail,
-		Call: convert.Call{ID: "toolu_" + conversation, Questions: []convert.Question{{Text: text, Closed: true, Options: []convert.Option{{Label: "Allow"}, {Label: "Reject"}}}}}})
-	require.NoError(s.t, err)
+	r := acptest.Must(s.board.Ask(s.t.Context(), hub.Asking{Conversation: conversation, Kind: "permission", Agent: "Claude Code", Dialect: "bridge", Detail: detail,
+		Call: convert.Call{ID: "toolu_" + conversation, Questions: []convert.Question{{Text: text, Closed: true, Options: []convert.Option{{Label: "Allow"}, {Label: "Reject"}}}}}}))
 	return r
 }
 
 // permit asks for permission as Claude Code's link does.
 func (s *site) permit(conversation, tool, kind, title string, input any, more ...func(*hub.Asking)) *hub.Record {
 	s.t.Helper()
-	detail, err := json.MarshalIndent(input, "", "  ")
-	require.NoError(s.t, err)
+	detail := acptest.Must(json.MarshalIndent(input, "", "  "))
 	options := []convert.Option{{Label: "Allow"}, {Label: "Always allow " + tool + "(npm test:*)"}, {Label: "Reject"}}
 	a := hub.Asking{
 		Conversation: conversation, Kind: "permission", Agent: "Claude Code", Machine: "laptop", Dir: "/home/anna/src/orders-service", Dialect: "bridge", Detail: string(detail),
@@ -41,9 +40,7 @@ func (s *site) permit(conversation, tool, kind, title string, input any, more ..
 	for _, m := range more {
 		m(&a)
 	}
-	r, err := s.board.Ask(s.t.Context(), a)
-	require.NoError(s.t, err)
-	return r
+	return acptest.Must(s.board.Ask(s.t.Context(), a))
 }
 
 // The hub does not take a permission from a page that had no end of it.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -38,12 +39,10 @@ func TestAddAPhone(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "http://192.168.1.5:7717", link)
 	login := func() int {
-		req, err := http.NewRequest("POST", s.url+"/login", strings.NewReader(url.Values{"code": {code}}.Encode()))
-		require.NoError(t, err)
+		req := acptest.Must(http.NewRequest("POST", s.url+"/login", strings.NewReader(url.Values{"code": {code}}.Encode())))
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Sec-Fetch-Site", "same-origin")
-		reply, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
+		reply := acptest.Must(http.DefaultClient.Do(req))
 		reply.Body.Close()
 		return reply.StatusCode
 	}

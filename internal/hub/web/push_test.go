@@ -64,8 +64,7 @@ type browser struct {
 }
 
 func newBrowser(t *testing.T, endpoint string) *browser {
-	private, err := ecdh.P256().GenerateKey(rand.Reader)
-	require.NoError(t, err)
+	private := acptest.Must(ecdh.P256().GenerateKey(rand.Reader))
 	b := &browser{t, private, make([]byte, 16), endpoint}
 	_, _ = rand.Read(b.auth)
 	return b
@@ -83,23 +82,15 @@ func (b *browser) open(body []byte) (said map[string]any) {
 	salt, size, keyLen := body[:16], binary.BigEndian.Uint32(body[16:20]), int(body[20])
 	require.LessOrEqual(t, len(body), 4096)
 	require.GreaterOrEqual(t, size, uint32(len(body)-21-keyLen), "one record")
-	sender, err := ecdh.P256().NewPublicKey(body[21 : 21+keyLen])
-	require.NoError(t, err)
-	secret, err := b.private.ECDH(sender)
-	require.NoError(t, err)
+	sender := acptest.Must(ecdh.P256().NewPublicKey(body[21 : 21+keyLen]))
+	secret := acptest.Must(b.private.ECDH(sender))
 	info := append(append([]byte("WebPush: info\x00"), b.private.PublicKey().Bytes()...), sender.Bytes()...)
-	ikm, err := hkdf.Key(sha256.New, secret, b.auth, string(info), 32)
-	require.NoError(t, err)
-	key, err := hkdf.Key(sha256.New, ikm, salt, "Content-Encoding: aes128gcm\x00", 16)
-	require.NoError(t, err)
-	nonce, err := hkdf.Key(sha256.New, ikm, salt, "Content-Encoding: nonce\x00", 12)
-	require.NoError(t, err)
-	block, err := aes.NewCipher(key)
-	require.NoError(t, err)
-	gcm, err := cipher.NewGCM(block)
-	require.NoError(t, err)
-	plain, err := gcm.Open(nil, nonce, body[21+keyLen:], nil)
-	require.NoError(t, err)
+	ikm := acptest.Must(hkdf.Key(sha256.New, secret, b.auth, string(info), 32))
+	key := acptest.Must(hkdf.Key(sha256.New, ikm, salt, "Content-Encoding: aes128gcm\x00", 16))
+	nonce := acptest.Must(hkdf.Key(sha256.New, ikm, salt, "Content-Encoding: nonce\x00", 12))
+	block := acptest.Must(aes.NewCipher(key))
+	gcm := acptest.Must(cipher.NewGCM(block))
+	plain := acptest.Must(gcm.Open(nil, nonce, body[21+keyLen:], nil))
 	plain = bytes.TrimRight(plain, "\x00")
 	require.Equal(t, byte(2), plain[len(plain)-1], "the last record")
 	require.NoError(t, json.Unmarshal(plain[:len(plain)-1], &said))
@@ -115,9 +106,7 @@ func checkVAPID(t *testing.T, authorization, key, audience string) {
 	parts := strings.Split(token, ".")
 	require.Len(t, parts, 3)
 	decode := func(s string) []byte {
-		data, err := base64.RawURLEncoding.DecodeString(s)
-		require.NoError(t, err)
-		return data
+		return acptest.Must(base64.RawURLEncoding.DecodeString(s))
 	}
 	var claims struct {
 		Aud, Sub string
@@ -127,22 +116,18 @@ func checkVAPID(t *testing.T, authorization, key, audience string) {
 	require.Equal(t, audience, claims.Aud)
 	require.Equal(t, "https://hub.example", claims.Sub)
 	require.Less(t, claims.Exp, time.Now().Add(24*time.Hour).Unix(), "no longer than a day")
-	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), decode(key))
-	require.NoError(t, err)
+	public := acptest.Must(ecdsa.ParseUncompressedPublicKey(elliptic.P256(), decode(key)))
 	sum, signature := sha256.Sum256([]byte(parts[0]+"."+parts[1])), decode(parts[2])
 	require.True(t, ecdsa.Verify(public, sum[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])))
 }
 
 // newPushSite is a hub whose pushes go to a service.
 func newPushSite(t *testing.T, client *http.Client) (*site, *acptest.Written) {
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	t.Cleanup(store.Close)
-	board, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
+	board := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 	t.Cleanup(board.Close)
-	access, err := web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), token)
-	require.NoError(t, err)
+	access := acptest.Must(web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), token))
 	log := &acptest.Written{}
 	server := web.New(board, access, web.Options{URL: "https://hub.example", PushClient: client, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	h := httptest.NewServer(server)
@@ -172,8 +157,7 @@ func TestPush(t *testing.T) {
 	var key struct{ Key string }
 	require.NoError(t, json.Unmarshal([]byte(s.expect(200, "GET", "/push", "", bearers["phone"]...)), &key))
 	s.expect(202, "POST", "/conversations/c1/ask", database)
-	rec, err := s.board.FindRef(hub.Ref{Conversation: "c1", ID: "toolu_1"})
-	require.NoError(t, err)
+	rec := acptest.Must(s.board.FindRef(hub.Ref{Conversation: "c1", ID: "toolu_1"}))
 	require.True(t, s.server.Pushes(rec, web.PushQuestion))
 	s.server.Push(t.Context(), rec, "abc", web.PushQuestion, false)
 	got := <-service.got
@@ -209,8 +193,7 @@ func TestPushEnds(t *testing.T) {
 	service := newPushService(t)
 	s, _ := newPushSite(t, service.Client())
 	s.expect(202, "POST", "/conversations/c1/ask", database)
-	rec, err := s.board.FindRef(hub.Ref{Conversation: "c1", ID: "toolu_1"})
-	require.NoError(t, err)
+	rec := acptest.Must(s.board.FindRef(hub.Ref{Conversation: "c1", ID: "toolu_1"}))
 	s.expect(200, "GET", "/push", "")
 	b := newBrowser(t, service.URL+"/b")
 	for status, stays := range map[int]bool{http.StatusNotFound: false, http.StatusGone: false, http.StatusServiceUnavailable: true, http.StatusCreated: true} {
@@ -248,8 +231,7 @@ func TestPushGoesOutsideOnly(t *testing.T) {
 	s.expect(200, "GET", "/push", "")
 	s.expect(200, "POST", "/push", with(strings.Replace(service.URL, "127.0.0.1", "localhost", 1)+"/x"))
 	s.expect(202, "POST", "/conversations/c1/ask", database)
-	rec, err := s.board.FindRef(hub.Ref{Conversation: "c1", ID: "toolu_1"})
-	require.NoError(t, err)
+	rec := acptest.Must(s.board.FindRef(hub.Ref{Conversation: "c1", ID: "toolu_1"}))
 	s.server.Push(t.Context(), rec, "abc", web.PushQuestion, false)
 	require.Empty(t, service.got)
 	require.Contains(t, log.String(), "the address is a private one")

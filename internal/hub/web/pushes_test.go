@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -29,8 +30,7 @@ func buttonsOf(t *testing.T, said map[string]any) map[string]string {
 		for k, v := range said["ref"].(map[string]any) {
 			body[k] = v
 		}
-		raw, err := json.Marshal(body)
-		require.NoError(t, err)
+		raw := acptest.Must(json.Marshal(body))
 		posts[a["title"].(string)] = strings.TrimSuffix(string(raw), "}") + `,"pick":` + a["action"].(string) + "}"
 	}
 	return posts
@@ -101,8 +101,7 @@ func TestButtonsOfAPushDecideWhatItShows(t *testing.T) {
 			}
 			require.Equal(t, c.want, got)
 			require.Len(t, posts, len(c.want))
-			_, err := s.board.Cancel(t.Context(), s.find("c", "").Ref(), "owner")
-			require.NoError(t, err)
+			acptest.Must(s.board.Cancel(t.Context(), s.find("c", "").Ref(), "owner"))
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"rsc.io/qr"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -61,10 +62,8 @@ func TestStepsOfAnAnswer(t *testing.T) {
 // light ones around all.
 func TestALinkIsDrawn(t *testing.T) {
 	const link = "http://192.168.1.5:7717/login?code=abc"
-	path, size, err := drawQR(link)
-	require.NoError(t, err)
-	code, err := qr.Encode(link, qr.M)
-	require.NoError(t, err)
+	path, size := acptest.Must2(drawQR(link))
+	code := acptest.Must(qr.Encode(link, qr.M))
 	require.Equal(t, code.Size+8, size)
 	dark := 0
 	for x := range size {
@@ -76,6 +75,6 @@ func TestALinkIsDrawn(t *testing.T) {
 		}
 	}
 	require.Equal(t, dark, strings.Count(path, "M"))
-	_, _, err = drawQR(strings.Repeat("x", 10_000))
+	_, _, err := drawQR(strings.Repeat("x", 10_000))
 	require.Error(t, err, "it is longer than a code can be")
 }

@@ -177,8 +177,7 @@ func hookSays(a []string) string {
 func (s *scripted) record(r *hub.Record, checks []string, waits bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		now, err := s.board.FindRef(r.Ref())
-		require.NoError(s.t, err)
+		now := acptest.Must(s.board.FindRef(r.Ref()))
 		about := map[string]any{"open": now.Open(), "call": r.Hold.Call, "conversation": now.Conversation,
 			"id": now.ID, "dir": now.Dir, "detail": now.Detail}
 		if e := now.End; e != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
@@ -128,8 +129,7 @@ func TestWrongTokensAreThrottledAndRightOnesWork(t *testing.T) {
 // logIn opens a login link as a browser does, and returns the cookie.
 func (s *site) logIn(t *testing.T, device string) string {
 	t.Helper()
-	code, err := s.access.Code(device)
-	require.NoError(t, err)
+	code := acptest.Must(s.access.Code(device))
 	form := []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", "null", "Sec-Fetch-Site", "same-origin", "Authorization", ""}
 	s.expect(200, "GET", "/login?code="+code, "", "Authorization", "") // uses nothing up
 	reply, page := s.request("POST", "/login", url.Values{"code": {code}}.Encode(), form...)
@@ -278,17 +278,14 @@ func TestPathTricksInIDs(t *testing.T) {
 func TestSlowClientsEnd(t *testing.T) {
 	s := siteBeside(t)
 	h := &http.Server{Handler: s.server, ReadHeaderTimeout: 50 * time.Millisecond}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := acptest.Must(net.Listen("tcp", "127.0.0.1:0"))
 	go func() { _ = h.Serve(l) }()
 	defer h.Close()
-	c, err := net.Dial("tcp", l.Addr().String())
-	require.NoError(t, err)
+	c := acptest.Must(net.Dial("tcp", l.Addr().String()))
 	defer c.Close()
-	_, err = c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "))
-	require.NoError(t, err)
+	acptest.Must(c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")))
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
-	if _, err = io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) { // that comes if the hub had not read all of it
+	if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) { // that comes if the hub had not read all of it
 		require.NoError(t, err, "the hub hangs up")
 	}
 }
@@ -305,11 +302,9 @@ func TestAThousandIdleStreams(t *testing.T) {
 		streams = 100
 	}
 	for range streams {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/events", nil)
-		require.NoError(t, err)
+		req := acptest.Must(http.NewRequestWithContext(t.Context(), "GET", s.url+"/events", nil))
 		req.Header.Set("Authorization", "Bearer "+token)
-		reply, err := transport.RoundTrip(req)
-		require.NoError(t, err)
+		reply := acptest.Must(transport.RoundTrip(req))
 		require.Equal(t, 200, reply.StatusCode)
 		bodies = append(bodies, reply.Body)
 	}
@@ -361,8 +356,7 @@ func TestHugeBodies(t *testing.T) {
 			continue
 		}
 		body := &zeros{}
-		req, err := http.NewRequestWithContext(t.Context(), r.method, s.url+r.path, body)
-		require.NoError(t, err)
+		req := acptest.Must(http.NewRequestWithContext(t.Context(), r.method, s.url+r.path, body))
 		req.Header.Set("Authorization", "Bearer "+token)
 		req.Header.Set("Content-Type", "application/json")
 		if !strings.HasPrefix(r.body, "{") {
@@ -382,10 +376,9 @@ func TestHugeBodies(t *testing.T) {
 func TestSlowBodiesEnd(t *testing.T) {
 	s := newSite(t, hub.Options{})
 	s.server.SetBodyTime(50 * time.Millisecond)
-	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	require.NoError(t, err)
+	c := acptest.Must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))
 	defer c.Close()
-	_, err = fmt.Fprintf(c, "POST /conversations/c1/ask HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", token)
+	_, err := fmt.Fprintf(c, "POST /conversations/c1/ask HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", token)
 	require.NoError(t, err)
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
 	answer, err := io.ReadAll(c)
@@ -398,11 +391,9 @@ func TestUnwantedBodiesEnd(t *testing.T) {
 	s := siteBeside(t)
 	s.server.SetBodyTime(50 * time.Millisecond)
 	begin := func(method, path, host, length string) net.Conn {
-		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		require.NoError(t, err)
+		c := acptest.Must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))
 		t.Cleanup(func() { c.Close() })
-		_, err = fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n", method, path, host, length)
-		require.NoError(t, err)
+		acptest.Must(fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n", method, path, host, length))
 		return c
 	}
 	var conns []net.Conn
@@ -416,8 +407,7 @@ func TestUnwantedBodiesEnd(t *testing.T) {
 	)
 	for _, c := range conns {
 		require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
-		reply, err := io.ReadAll(c)
-		require.NoError(t, err)
+		reply := acptest.Must(io.ReadAll(c))
 		require.Regexp(t, `^HTTP/1.1 (200|4\d\d) `, string(reply))
 	}
 }
@@ -470,10 +460,9 @@ func TestABodyThatNobodyNeeds(t *testing.T) {
 	}()
 	answered := httptest.NewRecorder()
 	time.AfterFunc(20*time.Millisecond, func() { // longer than a body may take
-		_, err := s.board.Answer(t.Context(), rec.Ref(), func(*hub.Record) ([]convert.Answer, error) {
+		acptest.Must(s.board.Answer(t.Context(), rec.Ref(), func(*hub.Record) ([]convert.Answer, error) {
 			return []convert.Answer{{Selected: []string{"SQLite"}}}, nil
-		}, "phone")
-		require.NoError(t, err)
+		}, "phone"))
 	})
 	s.server.ServeHTTP(answered, req)
 	<-done

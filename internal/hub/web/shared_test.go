@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
@@ -34,16 +35,12 @@ func twoSitesApart(t *testing.T) (one, two *site, between *netfault.Proxy) {
 	n := netfault.NATS(t, 0)
 	between = netfault.Between(t, n.ClientURL())
 	start := func(url string) *site {
-		store, err := hubstore.Open(t.Context(), hubstore.Options{URL: url})
-		require.NoError(t, err)
+		store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{URL: url}))
 		t.Cleanup(store.Close)
-		board, err := hub.Open(t.Context(), store, hub.Options{})
-		require.NoError(t, err)
+		board := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 		t.Cleanup(board.Close)
-		beside, err := store.Beside(t.Context(), "-access", "", 0)
-		require.NoError(t, err)
-		access, err := web.OpenShared(t.Context(), beside, token, nil)
-		require.NoError(t, err)
+		beside := acptest.Must(store.Beside(t.Context(), "-access", "", 0))
+		access := acptest.Must(web.OpenShared(t.Context(), beside, token, nil))
 		t.Cleanup(access.Close)
 		server := web.New(board, access, web.Options{})
 		h := httptest.NewServer(server)
@@ -71,14 +68,11 @@ func TestDevicesOfSharedHubs(t *testing.T) {
 	bearer := "Bearer " + phone
 	one.expect(200, "GET", "/questions", "", "Authorization", bearer)
 	two.eventually(200, "GET", "/questions", "", "Authorization", bearer)
-	_, err := two.access.Add("phone", web.CanAnswer)
-	require.ErrorContains(t, err, "is there already")
+	require.ErrorContains(t, acptest.Err(two.access.Add("phone", web.CanAnswer)), "is there already")
 
-	req, err := http.NewRequestWithContext(t.Context(), "GET", two.url+"/events", nil)
-	require.NoError(t, err)
+	req := acptest.Must(http.NewRequestWithContext(t.Context(), "GET", two.url+"/events", nil))
 	req.Header.Set("Authorization", bearer)
-	stream, err := http.DefaultClient.Do(req)
-	require.NoError(t, err)
+	stream := acptest.Must(http.DefaultClient.Do(req))
 	defer stream.Body.Close()
 	lines := bufio.NewScanner(stream.Body)
 	require.True(t, lines.Scan()) // it has begun
@@ -94,19 +88,15 @@ func TestDevicesOfSharedHubs(t *testing.T) {
 // at both until the browser logs out.
 func TestLoginsOfSharedHubs(t *testing.T) {
 	one, two := twoSites(t)
-	code, err := one.access.Code(web.Owner)
-	require.NoError(t, err)
+	code := acptest.Must(one.access.Code(web.Owner))
 	plain := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	login := func(s *site, code string) *http.Response {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/login", strings.NewReader("code="+code))
-		require.NoError(t, err)
+		req := acptest.Must(http.NewRequestWithContext(t.Context(), "POST", s.url+"/login", strings.NewReader("code="+code)))
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", s.url)
-		reply, err := plain.Do(req)
-		require.NoError(t, err)
+		reply := acptest.Must(plain.Do(req))
 		defer reply.Body.Close()
-		page, err := io.ReadAll(reply.Body)
-		require.NoError(t, err)
+		page := acptest.Must(io.ReadAll(reply.Body))
 		for _, c := range reply.Cookies() {
 			knowsPage(c.Name+"="+c.Value, string(page))
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
@@ -43,8 +44,7 @@ func TestLargestQuestion(t *testing.T) {
 	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"`+words+`"}}`)
 	require.Contains(t, s.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), words)
 	rec := s.find("c1", "")
-	_, err := s.board.Refuse(t.Context(), rec.Ref(), strings.Repeat("\U0001F469\u200D\U0001F680", 10_000))
-	require.NoError(t, err)
+	acptest.Must(s.board.Refuse(t.Context(), rec.Ref(), strings.Repeat("\U0001F469\u200D\U0001F680", 10_000)))
 
 	require.Contains(t, s.expect(413, "POST", "/conversations/c2/ask", sized(1<<20+1)), "at most 1048576 bytes (1 MiB), got 1048577 bytes")
 	s.expect(404, "GET", "/conversations/c2", "")

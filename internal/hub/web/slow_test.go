@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
@@ -49,11 +50,9 @@ func TestSlowReaders(t *testing.T) {
 	for i := range questions {
 		call := convert.Call{ID: fmt.Sprint("q", i), Questions: []convert.Question{{Text: strings.Repeat("Which one of these? ", size/20), Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}
 		for _, talk := range []string{"open", fmt.Sprint("c", i), "settled"} {
-			r, err := s.board.Ask(t.Context(), hub.Asking{Conversation: talk, Device: Owner, Call: call})
-			require.NoError(t, err)
+			r := acptest.Must(s.board.Ask(t.Context(), hub.Asking{Conversation: talk, Device: Owner, Call: call}))
 			if talk == "settled" {
-				_, err = s.board.Cancel(t.Context(), r.Ref(), Owner)
-				require.NoError(t, err)
+				acptest.Must(s.board.Cancel(t.Context(), r.Ref(), Owner))
 			}
 		}
 	}
@@ -96,8 +95,7 @@ func TestBytesOnTheirWay(t *testing.T) {
 	s := serveInside(t)
 	const size, streams = 100_000, 20
 	call := convert.Call{ID: "q", Questions: []convert.Question{{Text: strings.Repeat("x", size), Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}
-	_, err := s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Device: Owner, Call: call})
-	require.NoError(t, err)
+	acptest.Must(s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Device: Owner, Call: call}))
 	s.mostBytes = 3 * size * 7 / 6
 	get := func(ctx context.Context, path string, w http.ResponseWriter) {
 		r := httptest.NewRequestWithContext(ctx, "GET", "http://localhost"+path, nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -123,8 +124,7 @@ func TestTwoBridgesOfOneSession(t *testing.T) {
 		require.Contains(t, <-got[window], `"Selected":["`+label+`"]`)
 		s.expect(200, "POST", "/conversations/c1/questions/toolu_1/received", fmt.Sprintf(`{"consumed":true,"asker":%q}`, window))
 		for j, r := range open {
-			now, err := s.board.FindRef(r.Ref())
-			require.NoError(t, err)
+			now := acptest.Must(s.board.FindRef(r.Ref()))
 			require.Equal(t, j <= i, !now.Open() && now.End.Receipt() == "consumed")
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -55,8 +56,7 @@ func (s *site) receipt(r *hub.Record, far string) {
 	reader := s.board.Read(1)
 	for late := time.After(patience); ; {
 		_, more := reader.Next()
-		now, err := s.board.FindRef(r.Ref())
-		require.NoError(s.t, err)
+		now := acptest.Must(s.board.FindRef(r.Ref()))
 		if now.End.Receipt() == far {
 			return
 		}

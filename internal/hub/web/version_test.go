@@ -21,12 +21,9 @@ func TestAccessOfANewerHub(t *testing.T) {
 	const newer = `{"instance":"abcdefgh","mood":"calm","devices":[{"name":"phone","can":"answer","added":"2026-11-15T20:00:00Z","hash":"aGFzaA==","colour":"red"}],"sessions":[{"device":"phone","hash":"aGFzaA==","since":"2026-11-15T20:00:00Z","agent":"browser"}]}`
 	name := filepath.Join(t.TempDir(), "access.json")
 	require.NoError(t, os.WriteFile(name, []byte(newer), 0o600))
-	access, err := web.OpenAccess(name, token)
-	require.NoError(t, err)
-	_, err = access.Add("laptop", web.CanAsk)
-	require.NoError(t, err)
-	data, err := os.ReadFile(name)
-	require.NoError(t, err)
+	access := acptest.Must(web.OpenAccess(name, token))
+	acptest.Must(access.Add("laptop", web.CanAsk))
+	data := acptest.Must(os.ReadFile(name))
 	for path, want := range map[string]string{
 		"mood": "calm", "devices.0.name": "phone", "devices.0.colour": "red", "devices.1.name": "laptop", "sessions.0.agent": "browser",
 	} {
@@ -35,10 +32,8 @@ func TestAccessOfANewerHub(t *testing.T) {
 	// A version that must not be passed over is left alone.
 	const newest = `{"version":2,"instance":"abcdefgh"}`
 	require.NoError(t, os.WriteFile(name, []byte(newest), 0o600))
-	_, err = web.OpenAccess(name, token)
-	require.ErrorContains(t, err, "expected version 1 at most, got 2: a newer hub wrote it")
-	data, err = os.ReadFile(name)
-	require.NoError(t, err)
+	require.ErrorContains(t, acptest.Err(web.OpenAccess(name, token)), "expected version 1 at most, got 2: a newer hub wrote it")
+	data = acptest.Must(os.ReadFile(name))
 	require.Equal(t, newest, string(data))
 }
 
@@ -46,24 +41,17 @@ func TestAccessOfANewerHub(t *testing.T) {
 // what it knows, says so, and overwrites nothing.
 func TestAccessBecomesNewer(t *testing.T) {
 	t.Parallel()
-	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
 	t.Cleanup(store.Close)
 	var log acptest.Written
-	access, err := web.OpenShared(t.Context(), store, token, slog.New(slog.NewTextHandler(&log, nil)))
-	require.NoError(t, err)
+	access := acptest.Must(web.OpenShared(t.Context(), store, token, slog.New(slog.NewTextHandler(&log, nil))))
 	t.Cleanup(access.Close)
-	_, err = access.Add("phone", web.CanAnswer)
-	require.NoError(t, err)
-	e, err := store.Get(t.Context(), "access")
-	require.NoError(t, err)
-	_, err = store.Update(t.Context(), "access", []byte(`{"version":2,"instance":"abcdefgh"}`), e.Revision)
-	require.NoError(t, err)
+	acptest.Must(access.Add("phone", web.CanAnswer))
+	e := acptest.Must(store.Get(t.Context(), "access"))
+	acptest.Must(store.Update(t.Context(), "access", []byte(`{"version":2,"instance":"abcdefgh"}`), e.Revision))
 	require.Eventually(t, func() bool { return log.Count("a newer hub wrote it") > 0 }, time.Minute, time.Millisecond)
 	require.Len(t, access.List(), 1)
-	_, err = access.Add("laptop", web.CanAsk)
-	require.ErrorContains(t, err, "a newer hub wrote it")
-	e, err = store.Get(t.Context(), "access")
-	require.NoError(t, err)
+	require.ErrorContains(t, acptest.Err(access.Add("laptop", web.CanAsk)), "a newer hub wrote it")
+	e = acptest.Must(store.Get(t.Context(), "access"))
 	require.Equal(t, `{"version":2,"instance":"abcdefgh"}`, string(e.Value))
 }

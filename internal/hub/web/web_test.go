@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -49,17 +50,14 @@ func siteBeside(t *testing.T) *site {
 
 func newSiteWith(t testing.TB, o hub.Options, kept hubstore.Options) *site {
 	t.Helper()
-	store, err := hubstore.Open(t.Context(), kept)
-	require.NoError(t, err)
+	store := acptest.Must(hubstore.Open(t.Context(), kept))
 	t.Cleanup(store.Close)
 	if o.Lease == 0 {
 		o.Lease = time.Hour // nobody is gone because a test takes long
 	}
-	board, err := hub.Open(t.Context(), store, o)
-	require.NoError(t, err)
+	board := acptest.Must(hub.Open(t.Context(), store, o))
 	t.Cleanup(board.Close)
-	access, err := web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), token)
-	require.NoError(t, err)
+	access := acptest.Must(web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), token))
 	server := web.New(board, access, web.Options{Hosts: []string{"hub.example"}})
 	h := httptest.NewServer(server)
 	t.Cleanup(h.Close)
@@ -71,8 +69,7 @@ func newSiteWith(t testing.TB, o hub.Options, kept hubstore.Options) *site {
 // an Authorization is.
 func (s *site) request(method, path, body string, headers ...string) (*http.Response, string) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
-	require.NoError(s.t, err)
+	req := acptest.Must(http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body)))
 	req.Header.Set("Authorization", "Bearer "+token)
 	if method != http.MethodGet {
 		req.Header.Set("Content-Type", "application/json")
@@ -87,11 +84,9 @@ func (s *site) request(method, path, body string, headers ...string) (*http.Resp
 			req.Header.Set(headers[i], headers[i+1])
 		}
 	}
-	reply, err := noRedirects.Do(req)
-	require.NoError(s.t, err)
+	reply := acptest.Must(noRedirects.Do(req))
 	defer reply.Body.Close()
-	data, err := io.ReadAll(reply.Body)
-	require.NoError(s.t, err)
+	data := acptest.Must(io.ReadAll(reply.Body))
 	fitsOpenAPI(s.t, req, reply, string(data))
 	return reply, string(data)
 }
@@ -101,17 +96,13 @@ var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Reques
 // device gives a device a right, and returns its token.
 func (s *site) device(name string, can web.Can, groups ...string) string {
 	s.t.Helper()
-	token, err := s.access.Add(name, can, groups...)
-	require.NoError(s.t, err)
-	return token
+	return acptest.Must(s.access.Add(name, can, groups...))
 }
 
 // find is a question as it is now.
 func (s *site) find(conversation, id string) *hub.Record {
 	s.t.Helper()
-	r, err := s.board.Find(conversation, id)
-	require.NoError(s.t, err)
-	return r
+	return acptest.Must(s.board.Find(conversation, id))
 }
 
 func (s *site) expect(code int, method, path, body string, headers ...string) string {
@@ -136,8 +127,7 @@ func (s *site) requestStatus(code int, method, path, body string, headers ...str
 
 func jsonOf(t testing.TB, v any) string {
 	t.Helper()
-	data, err := json.Marshal(v)
-	require.NoError(t, err)
+	data := acptest.Must(json.Marshal(v))
 	return string(data)
 }
 
@@ -148,9 +138,8 @@ const (
 
 func (s *site) ask(conversation string, questions ...convert.Question) *hub.Record {
 	s.t.Helper()
-	r, err := s.board.Ask(s.t.Context(), hub.Asking{Conversation: conversation, Agent: "Claude Code", Machine: "laptop", Dir: "/src/shop",
-		Dialect: "bridge", Call: convert.Call{ID: "toolu_" + conversation, Questions: questions}})
-	require.NoError(s.t, err)
+	r := acptest.Must(s.board.Ask(s.t.Context(), hub.Asking{Conversation: conversation, Agent: "Claude Code", Machine: "laptop", Dir: "/src/shop",
+		Dialect: "bridge", Call: convert.Call{ID: "toolu_" + conversation, Questions: questions}}))
 	return r
 }
 
@@ -249,14 +238,12 @@ func TestAnswerIsUsedUpBeforeItIsThere(t *testing.T) {
 func (s *site) stream(path string, headers ...string) (next func() (event, bool), stop func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
-	req, err := http.NewRequestWithContext(ctx, "GET", s.url+path, nil)
-	require.NoError(s.t, err)
+	req := acptest.Must(http.NewRequestWithContext(ctx, "GET", s.url+path, nil))
 	req.Header.Set("Authorization", "Bearer "+token)
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	reply, err := http.DefaultClient.Do(req)
-	require.NoError(s.t, err)
+	reply := acptest.Must(http.DefaultClient.Do(req))
 	require.Equal(s.t, 200, reply.StatusCode)
 	require.Equal(s.t, "text/event-stream", reply.Header.Get("Content-Type"))
 	s.t.Cleanup(func() { cancel(); reply.Body.Close() })

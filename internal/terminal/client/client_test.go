@@ -17,7 +17,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
-	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
@@ -96,8 +96,7 @@ func demoAgent(ctx context.Context, r io.Reader, w io.Writer) error {
 
 func (c *chat) types(lines ...string) {
 	for _, l := range lines {
-		_, err := io.WriteString(c.in, l+"\n")
-		require.NoError(c.t, err)
+		acptest.Must(io.WriteString(c.in, l+"\n"))
 	}
 }
 
@@ -157,8 +156,7 @@ func TestPipedLinesArePrompts(t *testing.T) {
 	c.sees("SQLite")
 	time.Sleep(3 * seen.Hands)
 	c.types("2")
-	out, err := c.ends()
-	require.NoError(t, err)
+	out := acptest.Must(c.ends())
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, gjson.GetBytes(cli.AwaitReply("toolu_1"), "updatedInput.answers").Raw)
 	require.Contains(t, out, "Noted.\n\n> 1\n\nBye.\n", "the prompt was not lost")
 
@@ -166,8 +164,7 @@ func TestPipedLinesArePrompts(t *testing.T) {
 	c = pipe(t, serve, client.Options{Plain: true})
 	c.types("hi", "1")
 	require.NoError(t, c.in.Close())
-	_, err = c.ends()
-	require.ErrorContains(t, err, "the lines that were there before it are prompts; --answers - makes them answers")
+	require.ErrorContains(t, acptest.Err(c.ends()), "the lines that were there before it are prompts; --answers - makes them answers")
 }
 
 // The whole bridge: Claude Code's stand-in, the agent, the connection, the
@@ -182,8 +179,7 @@ func TestChatWithTheBridge(t *testing.T) {
 	c.types("", "and now?")
 	c.sees("Bye.")
 	c.types("/quit")
-	out, err := c.ends()
-	require.NoError(t, err)
+	out := acptest.Must(c.ends())
 	require.JSONEq(t, `{"Which database?":"SQLite","Which features?":"Auth, Metrics"}`,
 		gjson.GetBytes(cli.AwaitReply("toolu_1"), "updatedInput.answers").Raw)
 	require.Contains(t, out, "> hi\n\nLet me ask.\n")
@@ -205,8 +201,7 @@ func TestEveryRung(t *testing.T) {
 				gjson.GetBytes(cli.AwaitReply("toolu_1"), "updatedInput.answers").Raw)
 			c.sees("Noted.")
 			c.types("/quit")
-			_, err := c.ends()
-			require.NoError(t, err)
+			acptest.Must(c.ends())
 		})
 	}
 }
@@ -222,8 +217,7 @@ func TestPermissionRequest(t *testing.T) {
 		reply := cli.AwaitReply("toolu_1")
 		require.Equal(t, want, gjson.GetBytes(reply, "behavior").Str, answer)
 		c.in.Close()
-		out, err := c.ends()
-		require.NoError(t, err)
+		out := acptest.Must(c.ends())
 		require.Contains(t, out, "Permission\nmake test\n1. ")
 	}
 }
@@ -231,8 +225,7 @@ func TestPermissionRequest(t *testing.T) {
 // In lines, too, all of what is approved is there.
 func TestPermissionRequestShowsAll(t *testing.T) {
 	command := "set -e\n" + strings.Repeat("echo step\n", 30) + "rm -rf ~/"
-	input, err := json.Marshal(map[string]any{"command": command})
-	require.NoError(t, err)
+	input := acptest.Must(json.Marshal(map[string]any{"command": command}))
 	serve, cli := claudeAgent(t, turns(steps{ct.Message(ct.Block{Type: "tool_use", ID: "toolu_1", Name: "Bash",
 		Input: input, Ask: &ct.Ask{}, Output: "ok"})}))
 	c := talk(t, serve, client.Options{Plain: true})
@@ -241,8 +234,7 @@ func TestPermissionRequestShowsAll(t *testing.T) {
 	c.types("2")
 	require.Equal(t, "deny", gjson.GetBytes(cli.AwaitReply("toolu_1"), "behavior").Str)
 	c.in.Close()
-	out, err := c.ends()
-	require.NoError(t, err)
+	out := acptest.Must(c.ends())
 	require.Contains(t, out, "\n$ "+strings.ReplaceAll(command, "\n", "\n$ ")+"\n1. ")
 }
 
@@ -258,8 +250,7 @@ func TestWithdrawn(t *testing.T) {
 	c.types("1", "auth", "shop")
 	c.sees("- Service name: shop")
 	c.in.Close()
-	_, err := c.ends()
-	require.NoError(t, err)
+	acptest.Must(c.ends())
 }
 
 // The end of the input is no answer.
@@ -308,8 +299,7 @@ func TestAnswersGiven(t *testing.T) {
 	answers := []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth", "Cache"}}, {Text: "shop"}}
 	c := talk(t, demoAgent, client.Options{Prompt: "go", Once: true, Wire: true,
 		Resolver: adapter.Static{Answers: answers}})
-	out, err := c.ends()
-	require.NoError(t, err)
+	out := acptest.Must(c.ends())
 	require.Contains(t, out, "- Database: SQLite\n- Features: Auth, Cache\n- Service name: shop\n")
 	require.Contains(t, out, "\n← #1 elicitation/create {")
 	require.Contains(t, out, "\n→ #1 elicitation/create result {")
@@ -320,8 +310,7 @@ func TestAnswersGiven(t *testing.T) {
 
 func TestOnceCancelled(t *testing.T) {
 	c := talk(t, demoAgent, client.Options{Prompt: "go", Once: true, Resolver: adapter.Static{Err: convert.ErrCancelled}})
-	_, err := c.ends()
-	require.ErrorIs(t, err, client.ErrCancelled)
+	require.ErrorIs(t, acptest.Err(c.ends()), client.ErrCancelled)
 }
 
 // The agent dies while its question is open.
@@ -339,11 +328,10 @@ func TestConnectionEnds(t *testing.T) {
 }
 
 func TestLoginNeeded(t *testing.T) {
-	_, err := talk(t, written(map[string]string{
+	require.EqualError(t, acptest.Err(talk(t, written(map[string]string{
 		"initialize":  `"result":{"protocolVersion":1,"authMethods":[{"id":"a","name":"Claude login","description":"Run \u001b[1mclaude /login"}]}`,
 		"session/new": `"error":{"code":-32000,"message":"Authentication required","data":{"details":"not logged in"}}`,
-	}), client.Options{Plain: true}).ends()
-	require.EqualError(t, err, "the agent needs a login: Authentication required: not logged in\nIt offers:\n  Claude login (Run claude /login)")
+	}), client.Options{Plain: true}).ends()), "the agent needs a login: Authentication required: not logged in\nIt offers:\n  Claude login (Run claude /login)")
 }
 
 func TestOtherVersion(t *testing.T) {

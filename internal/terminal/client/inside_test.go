@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
@@ -134,8 +135,7 @@ func TestNobodysChoiceInLines(t *testing.T) {
 func asksFor(t *testing.T, l *link) *waiting {
 	const params = `{"sessionId":"s","toolCall":{"toolCallId":"t","title":"List files"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"}]}`
 	l.told.update("s", gjson.Parse(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`))
-	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, []byte(params))
-	require.NoError(t, err)
+	r := acptest.Must(parseRequest(acp.ClientMethodSessionRequestPermission, []byte(params)))
 	a := newWaiting(t.Context(), r)
 	l.told.asked(a, gjson.Parse(params))
 	return a
@@ -288,8 +288,7 @@ func TestFirstAtTheDesk(t *testing.T) {
 				answered <- a.answer(convert.Outcome{Status: convert.Cancelled}, -1)
 			}
 		})
-		reply, err := l.decide(a)
-		require.NoError(t, err)
+		reply := acptest.Must(l.decide(a))
 		require.NoError(t, <-answered)
 		out := string(marshal(t, reply))
 		p := &plain{l: l, o: &Options{Out: io.Discard}}
@@ -346,8 +345,7 @@ func TestAnsweredHereAndTakenBack(t *testing.T) {
 		a := asksFor(t, l)
 		require.NoError(t, a.answer(allows, 0))
 		a.cancel(nil)
-		reply, err := l.decide(a)
-		require.NoError(t, err)
+		reply := acptest.Must(l.decide(a))
 		require.Contains(t, string(marshal(t, reply)), `"yes"`)
 		require.Empty(t, l.box.take(), "nothing is told as withdrawn")
 		if l.desk != nil {
@@ -365,8 +363,7 @@ func TestAnsweredBehindTheAgent(t *testing.T) {
 		l := &link{told: newTold(""), box: newBox()}
 		a := asksFor(t, l)
 		a.cancel(life.Elsewhere{Outcome: outcome, By: "Ann"})
-		_, err := l.decide(a)
-		require.Error(t, err)
+		require.Error(t, acptest.Err(l.decide(a)))
 		require.Equal(t, words, l.gone(a))
 		require.Empty(t, l.overruled(a))
 		a.spoken = true
@@ -579,8 +576,7 @@ func TestAskedAgainAtTheDesk(t *testing.T) {
 	l := &link{told: newTold(""), desk: new(desk.Desk), box: newBox()}
 	for meta, again := range map[string]bool{"": false, `,"_meta":{"acp-bridge-again":true}`: true} {
 		params := `{"sessionId":"s","message":"Go on?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}` + meta + `}`
-		r, err := parseRequest(acp.ClientMethodElicitationCreate, []byte(params))
-		require.NoError(t, err)
+		r := acptest.Must(parseRequest(acp.ClientMethodElicitationCreate, []byte(params)))
 		a := newWaiting(t.Context(), r)
 		l.told.asked(a, gjson.Parse(params))
 		require.Equal(t, again, l.told.described(a).Again)

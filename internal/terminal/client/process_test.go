@@ -16,6 +16,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
@@ -24,8 +25,7 @@ import (
 func TestAgentEndsWithTheClient(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
-	in, typed, err := os.Pipe()
-	require.NoError(t, err)
+	in, typed := acptest.Must2(os.Pipe())
 	defer in.Close()
 	out := &strings.Builder{}
 	script := `trap '' TERM; sleep 1000 & echo $! $$ >"$0.new"; mv "$0.new" "$0"
@@ -45,8 +45,7 @@ func TestAgentEndsWithTheClient(t *testing.T) {
 	typed.Close()
 	require.NoError(t, await(t, done))
 	for _, text := range list {
-		pid, err := strconv.Atoi(text)
-		require.NoError(t, err)
+		pid := acptest.Must(strconv.Atoi(text))
 		require.Eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(text) }, patience, 5*time.Millisecond)
 	}
 }
@@ -59,9 +58,8 @@ func zombie(pid string) bool {
 
 func TestAgentFails(t *testing.T) {
 	var errOut strings.Builder
-	err := client.RunAgent(t.Context(), []string{"sh", "-c", `i=0; while [ $i -lt 30 ]; do i=$((i+1)); echo "line $i" >&2; done; printf 'no \033[2Jend' >&2; exit 7`},
-		client.Options{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &errOut, Plain: true, Dir: t.TempDir()})
-	require.EqualError(t, err, "the agent sh ended: exit status 7")
+	require.EqualError(t, client.RunAgent(t.Context(), []string{"sh", "-c", `i=0; while [ $i -lt 30 ]; do i=$((i+1)); echo "line $i" >&2; done; printf 'no \033[2Jend' >&2; exit 7`},
+		client.Options{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &errOut, Plain: true, Dir: t.TempDir()}), "the agent sh ended: exit status 7")
 	require.Equal(t, 10, strings.Count(errOut.String(), "\n"))
 	require.True(t, strings.HasSuffix(errOut.String(), "sh: line 30\nsh: no end\n"), errOut.String())
 }
@@ -75,8 +73,7 @@ func TestAgentIsLeft(t *testing.T) {
 		read r; echo '{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t","title":"make"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}}'
 		read r`
 	var errOut strings.Builder
-	err := client.RunAgent(t.Context(), []string{"sh", "-c", script}, client.Options{Out: &strings.Builder{}, Err: &errOut, Plain: true, Once: true,
-		Prompt: "go", Dir: t.TempDir(), Resolver: adapter.Static{Err: convert.ErrDisconnected}})
-	require.ErrorIs(t, err, convert.ErrDisconnected)
+	require.ErrorIs(t, client.RunAgent(t.Context(), []string{"sh", "-c", script}, client.Options{Out: &strings.Builder{}, Err: &errOut, Plain: true, Once: true,
+		Prompt: "go", Dir: t.TempDir(), Resolver: adapter.Static{Err: convert.ErrDisconnected}}), convert.ErrDisconnected)
 	require.Empty(t, errOut.String())
 }

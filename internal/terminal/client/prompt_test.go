@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
@@ -61,8 +62,7 @@ func TestRule3TypedBeforeTheQuestion(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var early []string
 		r := &answers{s: newSource(ctx, in, false), early: func(_, text string) { early = append(early, text) }}
-		_, err := io.WriteString(typed, "1\nyes\n")
-		require.NoError(t, err)
+		acptest.Must(io.WriteString(typed, "1\nyes\n"))
 		synctest.Wait()
 		time.Sleep(time.Second)
 		r.ask(ctx)
@@ -75,8 +75,7 @@ func TestRule3TypedBeforeTheQuestion(t *testing.T) {
 			_, _ = io.WriteString(typed, "2\n")
 		}()
 		buf := make([]byte, 10)
-		n, err := r.Read(buf)
-		require.NoError(t, err)
+		n := acptest.Must(r.Read(buf))
 		require.Equal(t, "2\n", string(buf[:n]))
 		require.Equal(t, []string{"1", "yes", "no", "three", "lines", "pasted"}, early)
 		stop()
@@ -87,8 +86,7 @@ func TestRule3TypedBeforeTheQuestion(t *testing.T) {
 	r := &answers{s: newSource(t.Context(), strings.NewReader("1\n2\n"), true), took: func(text string) { shown = append(shown, text) }}
 	r.ask(t.Context())
 	buf := make([]byte, 10)
-	n, err := r.Read(buf)
-	require.NoError(t, err)
+	n := acptest.Must(r.Read(buf))
 	require.Equal(t, "1\n", string(buf[:n]), "a script is read line by line")
 	require.Equal(t, []string{"1"}, shown, "what nobody else shows")
 }

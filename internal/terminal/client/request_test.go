@@ -12,14 +12,13 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 func marshal(t *testing.T, v any) json.RawMessage {
 	t.Helper()
-	b, err := json.Marshal(v)
-	require.NoError(t, err)
-	return b
+	return acptest.Must(json.Marshal(v))
 }
 
 var (
@@ -49,26 +48,21 @@ func TestQuestionRoundTrip(t *testing.T) {
 		{name, convert.Answer{Text: "shop"}},
 	} {
 		asking := ask.New(convert.Call{Session: "s", ID: "t", Questions: []convert.Question{tc.q}}, 0, ask.Options{Aware: true})
-		r, err := parseRequest(acp.ClientMethodSessionRequestPermission, marshal(t, asking.Request()))
-		require.NoError(t, err)
+		r := acptest.Must(parseRequest(acp.ClientMethodSessionRequestPermission, marshal(t, asking.Request())))
 		require.False(t, r.closed)
 		require.Equal(t, "t", r.call.ID)
 		got := r.call.Questions[0]
 		require.Equal(t, tc.q.Text, got.Text)
 		require.Equal(t, tc.q.MultiSelect, got.MultiSelect)
 		require.Equal(t, tc.q.Options, got.Options)
-		reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{tc.a}}, -1)
-		require.NoError(t, err)
-		resp, err := conn.DecodePermission(marshal(t, reply))
-		require.NoError(t, err)
-		step, err := asking.Reply(resp)
-		require.NoError(t, err)
+		reply := acptest.Must(r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{tc.a}}, -1))
+		resp := acptest.Must(conn.DecodePermission(marshal(t, reply)))
+		step := acptest.Must(asking.Reply(resp))
 		require.Equal(t, ask.Done, step)
 		require.Equal(t, tc.a.Items(), asking.Answer().Items())
 		require.Equal(t, tc.a.Note, asking.Answer().Note)
 
-		reply, err = r.reply(convert.Outcome{Status: convert.Cancelled}, -1)
-		require.NoError(t, err)
+		reply = acptest.Must(r.reply(convert.Outcome{Status: convert.Cancelled}, -1))
 		require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, string(marshal(t, reply)))
 	}
 }
@@ -76,48 +70,39 @@ func TestQuestionRoundTrip(t *testing.T) {
 // A question in rounds, from an agent that does not know us: all picks at once.
 func TestQuestionInRounds(t *testing.T) {
 	asking := ask.New(convert.Call{ID: "t", Questions: []convert.Question{features}}, 0, ask.Options{})
-	step, err := asking.Reply(selected("Auth", nil))
-	require.NoError(t, err)
+	step := acptest.Must(asking.Reply(selected("Auth", nil)))
 	require.Equal(t, ask.Again, step)
-	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, marshal(t, asking.Request()))
-	require.NoError(t, err)
+	r := acptest.Must(parseRequest(acp.ClientMethodSessionRequestPermission, marshal(t, asking.Request())))
 	require.Equal(t, "Done: Auth", r.call.Questions[0].Options[0].Label)
-	reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Logs", "Cache")}}, -1)
-	require.NoError(t, err)
-	step, err = asking.Reply(reply.(acp.RequestPermissionResponse))
-	require.NoError(t, err)
+	reply := acptest.Must(r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Logs", "Cache")}}, -1))
+	step = acptest.Must(asking.Reply(reply.(acp.RequestPermissionResponse)))
 	require.Equal(t, ask.Done, step)
 	require.Equal(t, []string{"Auth", "Logs", "Cache"}, asking.Answer().Selected)
 }
 
 func TestQuestionWithoutOther(t *testing.T) {
-	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"toolCall":{"toolCallId":"t","title":"Pick"},
-		"options":[{"optionId":"a","name":"A","kind":"allow_once"}],"_meta":{"claudeCode":{"questionType":"askUserQuestion"}}}`))
-	require.NoError(t, err)
+	r := acptest.Must(parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"toolCall":{"toolCallId":"t","title":"Pick"},
+		"options":[{"optionId":"a","name":"A","kind":"allow_once"}],"_meta":{"claudeCode":{"questionType":"askUserQuestion"}}}`)))
 	require.True(t, r.closed)
 	require.Equal(t, "Pick", r.call.Questions[0].Text)
-	_, err = r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "mine"}}}, -1)
+	_, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "mine"}}}, -1)
 	require.EqualError(t, err, "this question accepts only its options")
 }
 
 func TestForm(t *testing.T) {
 	call := convert.Call{Session: "s", ID: "t", Questions: []convert.Question{database, features, name}}
-	r, err := parseRequest(acp.ClientMethodElicitationCreate, marshal(t, ask.Form(call)))
-	require.NoError(t, err)
+	r := acptest.Must(parseRequest(acp.ClientMethodElicitationCreate, marshal(t, ask.Form(call))))
 	answers := []convert.Answer{pick("PostgreSQL"), {Selected: []string{"Logs"}, Text: "more"}, {Text: "shop"}}
-	reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: answers}, -1)
-	require.NoError(t, err)
-	outcome, err := ask.FormOutcome(call, marshal(t, reply))
-	require.NoError(t, err)
+	reply := acptest.Must(r.reply(convert.Outcome{Status: convert.Answered, Answers: answers}, -1))
+	outcome := acptest.Must(ask.FormOutcome(call, marshal(t, reply)))
 	require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: answers}, outcome)
 
-	r, err = parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(`{"mode":"form","message":"Sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}`))
+	r, err := parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(`{"mode":"form","message":"Sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}`))
 	require.NoError(t, err)
 	require.True(t, r.closed, "yes or no, nothing else")
 	r, err = parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(`{"mode":"form","message":"How many?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}`))
 	require.NoError(t, err)
-	_, err = r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "many"}}}, -1)
-	require.Error(t, err, "asked again")
+	require.Error(t, acptest.Err(r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "many"}}}, -1)), "asked again")
 }
 
 func TestPermission(t *testing.T) {
@@ -126,8 +111,7 @@ func TestPermission(t *testing.T) {
 		"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Allow","kind":"reject_once"}]}`
 	text, _ := shownFor(t, asks)
 	require.Equal(t, "ls ␛]0;; rm -rf ~␇\nThe agent says\nlists files", text, "nothing is hidden from who approves")
-	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(asks))
-	require.NoError(t, err)
+	r := acptest.Must(parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(asks)))
 	require.True(t, r.closed)
 	for index, want := range map[int]string{
 		0:  `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
@@ -135,8 +119,7 @@ func TestPermission(t *testing.T) {
 		-1: `{"outcome":{"outcome":"cancelled"}}`,
 		7:  `{"outcome":{"outcome":"cancelled"}}`,
 	} {
-		reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Allow")}}, index)
-		require.NoError(t, err)
+		reply := acptest.Must(r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Allow")}}, index))
 		require.JSONEq(t, want, string(marshal(t, reply)))
 	}
 }
@@ -147,8 +130,7 @@ func TestConfirmation(t *testing.T) {
 		`{"mode":"form","message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`:             `{"action":"accept","content":{}}`,
 		`{"mode":"url","message":"Sure?","url":"https://example.org/","elicitationId":"1","sessionId":"s"}`: `{"action":"accept"}`,
 	} {
-		r, err := parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(params))
-		require.NoError(t, err)
+		r := acptest.Must(parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(params)))
 		require.True(t, r.closed)
 		q := r.call.Questions[0]
 		require.Contains(t, q.Text, "Sure?")
@@ -156,8 +138,7 @@ func TestConfirmation(t *testing.T) {
 			require.Contains(t, q.Text, "https://example.org/")
 		}
 		for i, want := range []string{yes, `{"action":"decline"}`} {
-			reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick(q.Options[i].Label)}}, i)
-			require.NoError(t, err)
+			reply := acptest.Must(r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick(q.Options[i].Label)}}, i))
 			require.JSONEq(t, want, string(marshal(t, reply)))
 		}
 	}
@@ -167,8 +148,7 @@ func TestConfirmation(t *testing.T) {
 // session, and which of its lines are those of a diff.
 func shownFor(t *testing.T, params string, updates ...string) (text, signs string) {
 	t.Helper()
-	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(params))
-	require.NoError(t, err)
+	r := acptest.Must(parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(params)))
 	all, a := newTold("/src"), newWaiting(t.Context(), r)
 	for _, u := range updates {
 		all.update("s", gjson.Parse(u))
@@ -197,8 +177,7 @@ func TestBadRequests(t *testing.T) {
 		acp.ClientMethodElicitationCreate:        `{"mode":"url"}`,
 		acp.ClientMethodFsReadTextFile:           `{"path":"/etc/passwd"}`,
 	} {
-		_, err := parseRequest(method, json.RawMessage(params))
-		require.ErrorAs(t, err, new(*acp.RequestError), method)
+		require.ErrorAs(t, acptest.Err(parseRequest(method, json.RawMessage(params))), new(*acp.RequestError), method)
 	}
 }
 

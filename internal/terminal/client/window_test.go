@@ -18,6 +18,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
@@ -50,8 +51,7 @@ type prompt struct {
 func openWindow(t *testing.T, o client.Options) *window { return openWith(t, o, nil) }
 
 func openWith(t *testing.T, o client.Options, agent func(method string, params json.RawMessage) any) *window {
-	ptmx, tty, err := pty.Open()
-	require.NoError(t, err)
+	ptmx, tty := acptest.Must2(pty.Open())
 	require.NoError(t, pty.Setsize(ptmx, &pty.Winsize{Cols: 80, Rows: 24}))
 	w := &window{t: t, agent: agent, ptmx: ttytest.Pollable(t, ptmx), done: make(chan error, 1),
 		prompts: make(chan *prompt, 10), cancels: make(chan struct{}, 10), changed: make(chan struct{})}
@@ -149,8 +149,7 @@ func (w *window) sees(text string) {
 
 func (w *window) types(keys string) {
 	w.t.Helper()
-	_, err := io.WriteString(w.ptmx, keys)
-	require.NoError(w.t, err)
+	acptest.Must(io.WriteString(w.ptmx, keys))
 }
 
 // asks sends a request as the agent.

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
@@ -54,8 +55,7 @@ func newServer(t *testing.T, version string) *server {
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &server{t: t, Site: watchtest.New(t, web.CanAsk), path: filepath.Join(dir, "s"), version: version, got: make(chan gjson.Result, 100), said: make(chan string, 10)}
-	l, err := net.Listen("unix", s.path)
-	require.NoError(t, err)
+	l := acptest.Must(net.Listen("unix", s.path))
 	h := &http.Server{Handler: http.HandlerFunc(s.accept)}
 	go func() { _ = h.Serve(l) }()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -271,8 +271,7 @@ func TestSubAgent(t *testing.T) {
 	var m map[string]any
 	require.NoError(t, json.Unmarshal([]byte(approval), &m))
 	m["params"].(map[string]any)["threadId"] = sub
-	data, err := json.Marshal(m)
-	require.NoError(t, err)
+	data := acptest.Must(json.Marshal(m))
 	r := s.asks(string(data))
 	require.Equal(t, thread, r.Conversation)
 	require.Equal(t, "explorer", r.Call.SubAgent.Task)

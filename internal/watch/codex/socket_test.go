@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
@@ -17,8 +18,7 @@ func TestNoReplies(t *testing.T) {
 	c.pending[1] = func(_ gjson.Result, ok bool) { waited <- ok }
 	c.abandon()
 	require.False(t, <-waited)
-	_, err := c.call(t.Context(), "thread/list", nil)
-	require.ErrorIs(t, err, errEnded)
+	require.ErrorIs(t, acptest.Err(c.call(t.Context(), "thread/list", nil)), errEnded)
 }
 
 // What the terminal has answered is answered: nothing is said to it any more.

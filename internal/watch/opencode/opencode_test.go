@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
@@ -77,8 +78,7 @@ func (p *plugin) end() {
 }
 
 func (p *plugin) say(line string) {
-	_, err := io.WriteString(p.in, line+"\n")
-	require.NoError(p.t, err)
+	acptest.Must(io.WriteString(p.in, line+"\n"))
 }
 
 func (p *plugin) event(kind, properties string) {

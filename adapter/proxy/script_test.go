@@ -140,7 +140,7 @@ func (s *played) play(line string) {
 		}
 		text := acptest.Must(json.Marshal(map[string]any{"permission": e.Kind == desk.Permission,
 			"text": e.Call.Questions[0].Text, "options": e.Call.Questions[0].Options, "input": e.Call.Input,
-			"again": e.Again, "about": e.About, "told": e.About.Told(),
+			"again": e.Again, "sub": e.Call.SubAgent.Parent, "about": e.About, "told": e.About.Told(),
 			"by": e.By, "status": e.Outcome.Status.String(), "answers": e.Outcome.Answers}))
 		s.checks(gjson.ParseBytes(text), a)
 	case "phone": // of what is asked, a label, nothing, or answers; and why it is not taken

@@ -108,9 +108,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		look, rested := more, (<-chan time.Time)(nil)
 		if rest := s.pace.rest(time.Now(), len(changes)); rest > 0 && len(changes) > 0 {
 			short := s.pace.sleep(ctx)
-			if rest > short { // nobody waits for the other changes
-				look, rested = f.reader.Asked(), time.After(rest-short)
-			}
+			look, rested = f.reader.Asked(), time.After(rest-short) // nobody waits for the other changes
 		}
 		select {
 		case <-look:

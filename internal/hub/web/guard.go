@@ -171,7 +171,6 @@ func (s *Server) prove(w http.ResponseWriter, r *http.Request) error {
 	proof, ok := hublink.Proof(r, s.access.hashes())
 	switch {
 	case ok:
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, proof)
 		return nil
 	case s.throttled(r):

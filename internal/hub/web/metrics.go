@@ -23,7 +23,6 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
 	if err := s.isReady(); err != nil {
 		return statusError{http.StatusServiceUnavailable, err.Error()}
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	fmt.Fprintln(w, "ready")
 	return nil
 }

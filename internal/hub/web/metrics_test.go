@@ -20,7 +20,7 @@ func TestStatusOfTheOldest(t *testing.T) {
 	first := acptest.Must(s.board.FindRef(hub.Ref{Conversation: "c1"}))
 	var st web.Status
 	require.NoError(t, json.Unmarshal([]byte(s.expect(200, "GET", "/status", "")), &st))
-	require.Equal(t, 3, st.Open)
+	require.Equal(t, []int{3, 0}, []int{st.Open, st.Gone})
 	require.True(t, first.Asked.Equal(st.Oldest), st.Oldest)
 }
 

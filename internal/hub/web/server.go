@@ -171,7 +171,6 @@ func (s *Server) Close() { s.close() }
 
 func (s *Server) routes() {
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintln(w, "ok")
 	})
 	for pattern, to := range map[string]func(http.ResponseWriter, *http.Request) error{

@@ -98,7 +98,12 @@ func TestLoginsEnd(t *testing.T) {
 		require.Equal(t, holds, len(list) == 1, ago)
 	}
 	since(0)
+	phone, _ := a.bySession(session)
+	_, ok, err = a.login("", "the-token-of-the-owner")
+	require.True(t, ok, err)
+	require.NoError(t, a.here(phone))
 	require.NoError(t, a.logout(session))
+	require.ErrorIs(t, a.here(phone), hub.ErrRight, "another login is there")
 	_, ok = a.bySession(session)
 	require.False(t, ok)
 	require.Empty(t, a.kept.Pushes, "where a browser is told is a secret")

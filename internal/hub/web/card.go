@@ -306,16 +306,15 @@ func pickOf(r *hub.Record, i int) string {
 	if len(r.About.Picks) == len(options) && classes[r.About.Picks[i]] != "" {
 		return classes[r.About.Picks[i]]
 	}
-	switch label := strings.ToLower(clean.Line(options[i].Label)); {
-	case strings.Contains(label, "always"):
+	label := strings.ToLower(clean.Line(options[i].Label))
+	if strings.Contains(label, "always") {
 		return "always"
-	case label == "allow" || label == "yes" || label == "approve":
-		return "allow"
-	case label == "reject" || label == "deny" || label == "no":
-		return "reject"
 	}
-	return "other"
+	return cmp.Or(labels[label], "other")
 }
+
+// labels are what buttons without a kind are called.
+var labels = map[string]string{"allow": "allow", "yes": "allow", "approve": "allow", "reject": "reject", "deny": "reject", "no": "reject"}
 
 // seenMark is what the whole of a permission has at its end and nothing else: a
 // page that sends it had all of it. That it was in view, only the page can know.
@@ -428,12 +427,12 @@ func endingText(r *hub.Record) string {
 		return text + ". It could not be delivered: " + clean.Line(e.Undelivered) + "."
 	case e.Receipt() == "unknown":
 		return text + ". It is not known whether the agent took it: " + clean.Line(e.Unsure) + "."
-	case e.By != "" && e.Receipt() == "accepted" && r.Gone:
+	case e.By == "" || e.Receipt() != "accepted":
+		return text + "."
+	case r.Gone:
 		return text + ". The agent is gone. It is kept until the agent comes back."
-	case e.By != "" && e.Receipt() == "accepted":
-		return text + ". The agent has not fetched it yet."
 	}
-	return text + "."
+	return text + ". The agent has not fetched it yet."
 }
 
 // stepsOf is how far an answer got: sent to the hub, taken by the agent's process,

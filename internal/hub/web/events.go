@@ -108,7 +108,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		look, rested := more, (<-chan time.Time)(nil)
 		if rest := s.pace.rest(time.Now(), len(changes)); rest > 0 && len(changes) > 0 {
 			short := s.pace.sleep(ctx)
-			look, rested = f.reader.Asked(), time.After(rest-short) // nobody waits for the other changes
+			// Nobody waits for the other changes.
+			look, rested = f.reader.Asked(), time.After(rest-short)
 		}
 		select {
 		case <-look:

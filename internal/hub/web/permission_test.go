@@ -62,6 +62,26 @@ func TestPermissionWithoutItsEnd(t *testing.T) {
 	s.expect(200, "POST", "/answer", form.Encode(), post...)
 }
 
+// An edited plan is the plan, and is approved as that alone.
+func TestAPlanThatWasEdited(t *testing.T) {
+	s := siteBeside(t)
+	for i, c := range []struct{ pick, plan, want string }{
+		{"0", "# Plan\r\n\r\n1. Build", "{}"}, {"0", "# Plan\n\n1. Ship", "the plan was edited"}, {"2", "# Plan\n\n1. Ship", "{}"},
+		{"3", " ", "write the plan"}, {"3", "# Plan\n\n1. Ship", "{}"}, {"4", "# Plan", "not an option"}, {"-1", "# Plan", "not an option"},
+	} {
+		r := s.permit(fmt.Sprint("c", i), "ExitPlanMode", "switch_mode", "", map[string]any{"plan": "# Plan\n\n1. Build"}, func(a *hub.Asking) {
+			a.About.Picks, a.Call.Questions[0].Options = append(a.About.Picks, "allow_edited"), append(a.Call.Questions[0].Options, convert.Option{Label: "Yes, with my plan"})
+		})
+		seen := regexp.MustCompile(`name="seen" value="([0-9a-f]+)"`).FindStringSubmatch(cardText(s, r.Conversation))[1]
+		form := url.Values{"conversation": {inForm(r.Conversation)}, "question": {inForm(r.ID)}, "revision": {strconv.FormatUint(r.Revision, 10)}, "asked": {r.Fingerprint()}, "seen": {seen}, "a0": {c.pick}, "plan": {c.plan}}
+		_, reply := s.request("POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
+		require.Contains(t, reply, c.want)
+		if now := s.find(r.Conversation, r.ID); c.pick == "3" && !now.Open() {
+			require.Equal(t, []convert.Answer{{Selected: []string{"Yes, with my plan"}, Note: c.plan}}, now.End.Answers)
+		}
+	}
+}
+
 // What is known when a permission is asked for stands on its card, in the place of the model.
 func TestWhatIsKnownIsOnTheCard(t *testing.T) {
 	s := siteBeside(t)

@@ -99,7 +99,7 @@ func TestLoginsEnd(t *testing.T) {
 	}
 	since(0)
 	phone, _ := a.bySession(session)
-	_, ok, err = a.login("", "the-token-of-the-owner")
+	_, ok, err := a.login("", "the-token-of-the-owner")
 	require.True(t, ok, err)
 	require.NoError(t, a.here(phone))
 	require.NoError(t, a.logout(session))

@@ -381,7 +381,7 @@ func (a *Access) hashes() [][]byte {
 	return all
 }
 
-// byToken returns whose token it is.
+// byToken returns whose token it is: no token is nobody's.
 func (a *Access) byToken(token string) (Device, bool) {
 	hash := sha256.Sum256([]byte(token))
 	a.mu.Lock()
@@ -395,7 +395,7 @@ func (a *Access) byToken(token string) (Device, bool) {
 			found, ok = d.known(), true
 		}
 	}
-	return found, ok
+	return found, ok && token != ""
 }
 
 // elsewhere is who ended a question, as its asker says. It must not pass for somebody

@@ -34,10 +34,10 @@ type newLogin struct {
 func (a *Access) login(code, token string) (in newLogin, ok bool, err error) {
 	in.cookie, in.secret = NewToken(), NewToken()
 	sessionHash, pageHash, codeHash := sha256.Sum256([]byte(in.cookie)), sha256.Sum256([]byte(in.secret)), sha256.Sum256([]byte(code))
-	d, _ := a.byToken(token)
+	d, known := a.byToken(token)
 	maker := ""
 	err = a.change(nil, func(k *kept) error {
-		if ok = k.still(d); code != "" {
+		if ok = known && k.still(d); code != "" {
 			i := slices.IndexFunc(k.Codes, func(c loginCode) bool {
 				return subtle.ConstantTimeCompare(codeHash[:], c.Hash) == 1 && time.Now().Before(c.Until)
 			})

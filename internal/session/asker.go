@@ -99,6 +99,7 @@ type Asker struct {
 	Showing *seen.Showing // that of the question in the conversation
 	GoesOn  bool          // see [RequestReplied]
 	Over    chan struct{} // for the driver to close, when all is done
+	stood   bool          // in the conversation
 
 	in       *Driven
 	admitted chan bool   // holds one
@@ -158,6 +159,13 @@ type Parking struct {
 	Tell func(remark string)
 }
 
+// tells the user why a question that they saw in the conversation is gone.
+func (p Parking) tells(why error) {
+	if remark := goneRemark(why); remark != "" {
+		p.Tell(remark)
+	}
+}
+
 // Converse asks in the conversation until the words of a prompt are an answer. Means is
 // that of [typed.Hearing].
 func (a *Asker) Converse(ctx context.Context, question string, means func(string) bool, p Parking) (string, error) {
@@ -166,8 +174,16 @@ func (a *Asker) Converse(ctx context.Context, question string, means func(string
 	for text := question; ; a.Showing.Anew() {
 		view, hide := p.Show(text)
 		if view == nil {
+			why := context.Cause(ctx)
+			if errors.Is(why, ErrNotAsked) {
+				why = ErrOtherMessage // behind the one that was no answer
+			}
+			if a.stood {
+				p.tells(why)
+			}
 			return "", Withdrawn(ctx)
 		}
+		a.stood = true
 		select {
 		case h := <-a.heard:
 			hide()
@@ -181,9 +197,7 @@ func (a *Asker) Converse(ctx context.Context, question string, means func(string
 			text = again + question
 		case <-view.Done():
 			if hide(); ctx.Err() != nil {
-				if remark := goneRemark(context.Cause(ctx)); remark != "" {
-					p.Tell(remark)
-				}
+				p.tells(context.Cause(ctx))
 				return "", Withdrawn(ctx)
 			}
 			text = againRemark + question // what showed it is gone

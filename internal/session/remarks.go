@@ -27,6 +27,7 @@ func goneRemark(why error) string {
 		{ErrWithdrawn, "The agent has withdrawn this question. It needs no answer."},
 		{ErrTurnOver, "The agent has gone on without an answer to this question. It needs no answer."},
 		{life.ErrWithAnother, "This question was cancelled with another one. It needs no answer."},
+		{ErrOtherMessage, "You sent another message, so this question is closed. The message before it was not taken as an answer."},
 		{ErrNotAsked, "Your earlier message comes first. This question needs no answer."},
 	} {
 		if errors.Is(why, r.why) {

@@ -51,6 +51,11 @@ func TestOnlyFormsAreDeclinedAsAWhole(t *testing.T) {
 	require.Contains(t, reply, "cannot be declined")
 	now := s.find("c1", rec.ID)
 	require.True(t, now.Open())
+	rec = s.deployForm("c2")
+	form = url.Values{"conversation": {inForm("c2")}, "question": {inForm(rec.ID)}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()}, "do": {"decline"}}
+	s.expect(200, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
+	now = s.find("c2", rec.ID)
+	require.Len(t, now.End.Answers, 5)
 }
 
 // The receipt of a form names its fields, as its card does: whose form it is stands beside it.

@@ -64,6 +64,7 @@ func TestMarkdown(t *testing.T) {
 		strings.Repeat("> ", 8) + "a":     strings.Repeat("<blockquote>", 8) + p("a") + strings.Repeat("</blockquote>", 8),
 		"- a\n\n  " + strings.Repeat("> ", 8) + "b": p("- a\n\n  " + strings.Repeat("&gt; ", 8) + "b"),
 		"a\n\nb": p("a") + p("b"),
+		"a | b":  p("a | b"),
 	} {
 		require.Equal(t, want, string(Markdown(text)), "%q", text)
 	}

@@ -14,6 +14,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -91,12 +92,8 @@ type Server struct {
 // New makes a server. Close must be called.
 func New(o Options) *Server {
 	s := &Server{opts: o, log: o.Logger, tickets: tickets{open: map[string]*ticket{}, clients: map[connection]string{}}}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.opts.Limit == 0 {
-		s.opts.Limit = DefaultLimit
-	}
+	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
+	s.opts.Limit = cmp.Or(s.opts.Limit, DefaultLimit)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	tool := adapter.NewToolNamed(ToolName, s.opts.Resolver)
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: ServerName, Title: "Questions to the user", Version: o.Version},

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ecdh"
 	"crypto/sha256"
@@ -214,14 +215,10 @@ func (s *Server) toEach(ctx context.Context, list []subscription, key pushKey, i
 func (s *Server) push(ctx context.Context, p subscription, key pushKey, id string, body []byte) {
 	ctx, cancel := context.WithTimeout(ctx, pushTime)
 	defer cancel()
-	client := s.opts.PushClient
-	if client == nil {
-		client = publicClient
-	}
 	got, err := webpush.SendNotificationWithContext(ctx, body, &webpush.Subscription{
 		Endpoint: p.Endpoint, Keys: webpush.Keys{P256dh: p.Key, Auth: p.Auth},
 	}, &webpush.Options{
-		HTTPClient: client, Subscriber: s.subject(), Topic: id, TTL: int(pushKeep.Seconds()), Urgency: webpush.UrgencyHigh,
+		HTTPClient: cmp.Or(s.opts.PushClient, publicClient), Subscriber: s.subject(), Topic: id, TTL: int(pushKeep.Seconds()), Urgency: webpush.UrgencyHigh,
 		VAPIDPublicKey: key.Public, VAPIDPrivateKey: key.Private,
 	})
 	if err != nil {

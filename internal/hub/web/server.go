@@ -152,9 +152,7 @@ func New(board *hub.Board, access *Access, o Options) *Server {
 	}
 	s.frames.store = board.Name()
 	s.serving, s.close = context.WithCancel(context.Background())
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	for _, h := range o.Hosts {
 		s.hosts[strings.ToLower(h)] = true
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,9 +69,7 @@ func copyPrivate(to, from string) error {
 // them changes holds at all of them, the owner's token too: the first hub brings
 // it, and one with another fails with [ErrOtherOwner]. A nil logger discards.
 func OpenShared(ctx context.Context, store *hubstore.Store, token string, log *slog.Logger) (*Access, error) {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	a, err := open(ctx, bucket{store}, token)
 	if err == nil {
 		err = a.joinOwner()

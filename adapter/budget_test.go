@@ -23,8 +23,8 @@ var budget = []struct {
 	count func(counted) int
 	limit int
 }{
-	{"code lines", func(s counted) int { return s.code }, 65_678},
-	{"lines of tests", func(s counted) int { return s.tests }, 60_823},
+	{"code lines", func(s counted) int { return s.code }, 65_682},
+	{"lines of tests", func(s counted) int { return s.tests }, 60_866},
 	{"packages", func(s counted) int { return len(s.packages) }, 55},
 	{"lock sites in adapter and internal", func(s counted) int { return s.locks }, 104},
 	{`comments "mu is held" in adapter and internal`, func(s counted) int { return s.held }, 2},

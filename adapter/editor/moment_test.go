@@ -174,9 +174,7 @@ func TestAnswerAtTheMomentOfACancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, o := scene(t)
 		var got convert.Outcome
-		o.agent.out.AskQuestion("q", false, convert.Call{ID: "q", Questions: []convert.Question{{
-			Text: "question r1.0?", Options: []convert.Option{{Label: "r1.0-A"}, {Label: "r1.0-B"}},
-		}}}, func(o convert.Outcome) bool { got = o; return true })
+		o.agent.out.AskQuestion("q", false, convert.Call{ID: "q", Questions: []convert.Question{{Text: "question r1.0?", Options: []convert.Option{{Label: "r1.0-A"}, {Label: "r1.0-B"}}}}}, func(o convert.Outcome) bool { got = o; return true })
 		s.carryAll()
 		s.at(desk.Settled, func() {
 			o.cancels()
@@ -204,9 +202,7 @@ func TestNotAskedIsNoAnswer(t *testing.T) {
 		o.agent.begin()
 		got := map[string]convert.Outcome{}
 		ask := func(id string) {
-			o.agent.out.AskQuestion(id, false, convert.Call{ID: id, Questions: []convert.Question{{
-				Text: "question " + id + ".0?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}},
-			}}}, func(o convert.Outcome) bool { got[id] = o; return true })
+			o.agent.out.AskQuestion(id, false, convert.Call{ID: id, Questions: []convert.Question{{Text: "question " + id + ".0?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}, func(o convert.Outcome) bool { got[id] = o; return true })
 			s.carryAll()
 		}
 		ask("r1")

@@ -96,8 +96,7 @@ func TestLargerThanTheStoreTakes(t *testing.T) {
 	require.Contains(t, said, "the answer is too large: expected at most 228928 bytes as it is kept, got 2")
 	rec := s.find("c1", "")
 	require.True(t, rec.Open())
-	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm("toolu_1")}, "revision": {strconv.FormatUint(rec.Revision, 10)},
-		"asked": {rec.Fingerprint()}, "a0": {"other"}, "t0": {words}}.Encode()
+	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm("toolu_1")}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()}, "a0": {"other"}, "t0": {words}}.Encode()
 	page := s.expect(413, "POST", "/answer", form, "Origin", s.url, "Content-Type", "application/x-www-form-urlencoded")
 	require.Contains(t, page, "the answer is too large")
 	require.Contains(t, page, words, "what was typed is lost")

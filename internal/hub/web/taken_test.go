@@ -88,8 +88,7 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 		s.expect(400, "POST", "/conversations/c1/respond", body)
 		open()
 	}
-	fields := url.Values{"conversation": {inForm("c1")}, "question": {inForm(rec.ID)}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()},
-		"a0": {"other"}, "t0": {"many"}, "a1": {"0"}}
+	fields := url.Values{"conversation": {inForm("c1")}, "question": {inForm(rec.ID)}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()}, "a0": {"other"}, "t0": {"many"}, "a1": {"0"}}
 	if len(rec.Call.Questions[0].Options) == 0 {
 		fields.Del("a0")
 	}

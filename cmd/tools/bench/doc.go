@@ -29,7 +29,7 @@
 //	| … more than the stand-in alone takes | | 60 to 93 µs | 148 to 216 µs | 500 µs | |
 //	| CPU for a question | | 162 to 189 µs | 236 to 333 µs; 1.45 to 2.01 × | 2 × minimal: **missed once** | |
 //	| question as a form, out and back | | has none | 289 to 486 µs | | 1,684 µs |
-//	| … CPU for it | | | 210 to 356 µs | | 3,091 µs |
+//	| CPU for a question as a form | | | 210 to 356 µs | | 3,091 µs |
 //	| 20,000 text deltas in a burst, a second | | 138,000 to 169,000 | 229,000 to 313,000 | a third of minimal | 17,400 |
 //	| CPU for 1,000 deltas of it | | 5.4 to 6.7 ms | 2.6 to 3.8 ms | 1.5 × minimal | 75 ms |
 //	| CPU for 1,000 deltas at 5,000 a second | | 14.9 to 20.4 ms | 11.1 to 16.5 ms | 20 ms, 1.5 × minimal | 140 ms |

@@ -57,10 +57,10 @@ func (a Asking) retries(o convert.Outcome) (json.RawMessage, error) {
 func Retries(reply []byte) bool { return gjson.GetBytes(reply, "hookSpecificOutput.retry").Bool() }
 
 // Again is what the model is told of a blocked call, behind its batch, when a person has
-// allowed it.
-func (e Event) Again() json.RawMessage {
-	text := "The user was asked about the call of " + e.Tool + " that auto mode blocked (" + clean.Truncate(clean.Line(e.title()), maxReason) +
-		"), and allowed exactly this call, once. Make it again now, with the same input. Nothing else is allowed by that."
+// allowed it, and behind what it is told of others.
+func (e Event) Again(others json.RawMessage) json.RawMessage {
+	text := gjson.GetBytes(others, "hookSpecificOutput.additionalContext").Str + "The user was asked about the call of " + e.Tool + " that auto mode blocked (" + clean.Truncate(clean.Line(e.title()), maxReason) +
+		"), and allowed exactly this call, once. Make it again now, with the same input. Nothing else is allowed by that.\n"
 	return output(PostToolBatch, `"additionalContext":`+string(clean.JSON(text)), "", "")
 }
 

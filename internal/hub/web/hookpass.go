@@ -46,11 +46,13 @@ func (c *calls) use(key callKey, e hook.Event) json.RawMessage {
 	return hook.Pass(p.by)
 }
 
-// tells is what the model hears behind the batch of a blocked call that has a pass.
+// tells is what the model hears behind the batch of blocked calls that have a pass.
 func (c *calls) tells(at place, e hook.Event) json.RawMessage {
-	i := slices.IndexFunc(c.passes, func(p pass) bool { return p.place == at && slices.Contains(e.Calls, p.blocked.ToolUse) })
-	if i < 0 {
-		return hook.NoSay
+	said := hook.NoSay
+	for _, p := range c.passes {
+		if p.place == at && slices.Contains(e.Calls, p.blocked.ToolUse) {
+			said = p.blocked.Again(said)
+		}
 	}
-	return c.passes[i].blocked.Again()
+	return said
 }

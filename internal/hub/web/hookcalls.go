@@ -127,11 +127,10 @@ func (c *calls) over(there func(place) bool) {
 	maps.DeleteFunc(c.crossed, func(k crossing, _ string) bool { return there(k.place) })
 }
 
-// call is the call for which a request was that take has given an id.
-func (c *calls) call(at place, taken string) string {
-	id := taken
-	c.step(func() { id = cmp.Or(c.crossed[crossing{at, taken}], taken) })
-	return id
+// call is the call for which a request was that take has given an id, or else that one.
+func (c *calls) call(at place, taken, is string) string {
+	c.step(func() { is = cmp.Or(c.crossed[crossing{at, taken}], is) })
+	return is
 }
 
 // cross exchanges the calls of two requests.

@@ -23,7 +23,10 @@ type pass struct {
 // arm gives a pass for a blocked call.
 func (c *calls) arm(d Device, blocked hook.Event, by string) {
 	p := pass{keyAt(d, blocked), blocked, by, time.Now().Add(passTime)}
-	c.step(func() { c.passes = append(c.passes, p) })
+	c.step(func() {
+		c.passes = append(c.passes, p)
+		c.became(crossing{p.place, blocked.ToolUse}, blocked.ToolUse) // until it is used
+	})
 }
 
 // drops takes passes away, and those whose time is over.

@@ -46,8 +46,8 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 		return badf("%w", err)
 	}
 	if !e.Asks() {
-		said := s.hooked.see(d, e)
 		s.hookEnds(r.Context(), d, e)
+		said := s.hooked.see(d, e) // after it: what is over is forgotten
 		if t, ok := turnOf(d, e, about.Decode(r.Header.Get(about.Header))); ok {
 			s.turns.add(t)
 		}
@@ -185,10 +185,15 @@ func (s *Server) hookEnds(ctx context.Context, d Device, e hook.Event) {
 	}
 }
 
-// callOf is the call that a request is for, as far as known.
+// callOf is the call that a request is for, as far as known. That of a yes to a blocked call is
+// known where the pass was given, until it is over there.
 func (s *Server) callOf(d Device, rec *hub.Record) string {
 	asked, _ := hook.Parse(rec.Document) // it was read before
-	return s.hooked.call(placeAt(d, asked), rec.Hold.Call)
+	is := rec.Hold.Call
+	if hook.Retries(heldAs(rec, "").Reply) {
+		is = ""
+	}
+	return s.hooked.call(placeAt(d, asked), rec.Hold.Call, is)
 }
 
 // heldAs is a request that is for a call.

@@ -20,11 +20,14 @@ type pass struct {
 	until   time.Time
 }
 
-// arm gives a pass for a blocked call.
-func (c *calls) arm(d Device, blocked hook.Event, by string) {
+// arm gives a pass for a blocked call, or takes it away: two hooks may ask about one call.
+func (c *calls) arm(d Device, blocked hook.Event, by string, yes bool) {
 	p := pass{keyAt(d, blocked), blocked, by, time.Now().Add(passTime)}
 	c.step(func() {
-		c.passes = append(c.passes, p)
+		c.drops(func(o pass) bool { return o.place == p.place && o.blocked.ToolUse == blocked.ToolUse })
+		if yes {
+			c.passes = append(c.passes, p)
+		}
 		c.became(crossing{p.place, blocked.ToolUse}, blocked.ToolUse) // until it is used
 	})
 }

@@ -146,8 +146,8 @@ func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, d Device, re
 	ctx := context.WithoutCancel(r.Context())
 	switch {
 	case err == nil && r.Context().Err() == nil:
-		if hook.Retries(body) {
-			s.hooked.arm(d, e, rec.End.By)
+		if e.Name == hook.PermissionDenied {
+			s.hooked.arm(d, e, rec.End.By, hook.Retries(body))
 		}
 		if err = replyRaw(w, body); err == nil {
 			_, err = s.board.Delivered(ctx, ref)

@@ -181,7 +181,7 @@ func (s *Server) hookEnds(ctx context.Context, d Device, e hook.Event) {
 	held := s.board.Held(d.first(), e.Session, d.id())
 	s.uncross(d, e, held)
 	for _, rec := range held {
-		s.hookEnd(ctx, d, rec, e.Ends(heldAs(rec, s.callOf(d, rec))))
+		s.hookEnd(ctx, d, rec, e.Ends(heldAs(rec, s.callOf(d, rec), e)))
 	}
 }
 
@@ -196,10 +196,11 @@ func (s *Server) callOf(d Device, rec *hub.Record) string {
 	return s.hooked.call(placeAt(d, asked), rec.Hold.Call, is)
 }
 
-// heldAs is a request that is for a call.
-func heldAs(rec *hub.Record, call string) hook.Held {
+// heldAs is a request that is for a call, as an event finds it: a hook that takes it back has
+// had no reply unless that was handed out.
+func heldAs(rec *hub.Record, call string, e hook.Event) hook.Held {
 	held := hook.Held{Call: call, Agent: rec.Hold.Agent, Document: rec.Document}
-	if !rec.Open() {
+	if !rec.Open() && (e.Name != hook.TakenBack || rec.End.Receipt() != "accepted") {
 		held.Reply, _ = replyTo(rec, rec.End.Result())
 	}
 	return held
@@ -212,7 +213,7 @@ func (s *Server) uncross(d Device, e hook.Event, held []*hub.Record) {
 	if e.ToolUse == "" {
 		return
 	}
-	arrives := func(r *hub.Record) bool { return !r.Open() && e.Ends(heldAs(r, e.ToolUse)).What == hook.Arrived }
+	arrives := func(r *hub.Record) bool { return !r.Open() && e.Ends(heldAs(r, e.ToolUse, e)).What == hook.Arrived }
 	i := slices.IndexFunc(held, func(r *hub.Record) bool { return r.Hold.Agent == e.Agent && s.callOf(d, r) == e.ToolUse })
 	if i < 0 || arrives(held[i]) {
 		return

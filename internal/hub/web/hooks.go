@@ -190,7 +190,7 @@ func (s *Server) hookEnds(ctx context.Context, d Device, e hook.Event) {
 func (s *Server) callOf(d Device, rec *hub.Record) string {
 	asked, _ := hook.Parse(rec.Document) // it was read before
 	is := rec.Hold.Call
-	if hook.Retries(heldAs(rec, "").Reply) {
+	if hook.Retries(heldAs(rec, "", hook.Event{}).Reply) {
 		is = ""
 	}
 	return s.hooked.call(placeAt(d, asked), rec.Hold.Call, is)

@@ -75,6 +75,26 @@ func TestRealAutoMode(t *testing.T) {
 	require.Equal(t, 1, strings.Count(c.API.Main()[3].Get("messages").Raw, "allowed exactly this call, once"))
 }
 
+// Of two calls of one message that were allowed the model hears, and makes both again.
+func TestRealAutoModeTwo(t *testing.T) {
+	t.Parallel()
+	both := func(a, b string) apitest.Reply {
+		r := apitest.Use(apitest.ToolUse(a, "Bash", object{"command": one}), apitest.ToolUse(b, "Bash", object{"command": two}))
+		r.Verdicts = map[string]string{a: "no", b: "no"}
+		return r
+	}
+	c, s := terminals.NewClaude(t, nil, both("toolu_1", "toolu_2"), both("toolu_3", "toolu_4"), unflagged("Done."))
+	terminals.Away(t, s, true)
+	c.Start("--permission-mode", "auto")
+	c.Prompt("go")
+	for range 2 {
+		s.Answer(s.Next(), watchtest.Picks("Allow"))
+	}
+	ran(t, c, "toolu_3", "one", true)
+	ran(t, c, "toolu_4", "two", true)
+	require.Equal(t, 2, strings.Count(c.API.Main()[1].Get("messages").Raw, "allowed exactly this call, once"))
+}
+
 // A call that was not allowed does not run: nobody said yes to it, or not in this turn.
 func TestRealAutoModeBlocks(t *testing.T) {
 	t.Parallel()

@@ -300,7 +300,7 @@ func (k *kept) add(name string, can Can, groups []string, hash [sha256.Size]byte
 // addPhone makes a device for a browser that has logged in with such a code.
 func (k *kept) addPhone(groups []string) Device {
 	name := "phone"
-	for n := 2; slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return d.Name == name }); n++ {
+	for n := 2; slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return strings.EqualFold(d.Name, name) }); n++ {
 		name = fmt.Sprintf("phone-%d", n)
 	}
 	return k.add(name, CanAnswer, groups, sha256.Sum256([]byte(NewToken()))) // nobody has its token

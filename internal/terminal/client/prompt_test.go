@@ -74,19 +74,19 @@ func TestRule3TypedBeforeTheQuestion(t *testing.T) {
 			time.Sleep(time.Second)
 			_, _ = io.WriteString(typed, "2\n")
 		}()
-		buf := make([]byte, 10)
-		n := acptest.Must(r.Read(buf))
-		require.Equal(t, "2\n", string(buf[:n]))
+		require.Equal(t, "2\n", string(acptest.Must(io.ReadAll(io.LimitReader(r, 2)))))
 		require.Equal(t, []string{"1", "yes", "no", "three", "lines", "pasted"}, early)
 		stop()
 		require.NoError(t, typed.Close())
 		synctest.Wait()
 	})
-	var shown []string
-	r := &answers{s: newSource(t.Context(), strings.NewReader("1\n2\n"), true), took: func(text string) { shown = append(shown, text) }}
+	var said strings.Builder
+	p := &plain{in: newSource(t.Context(), strings.NewReader("1\n2\n"), true), o: &Options{Out: &said}}
+	r := p.answers(true)
 	r.ask(t.Context())
-	buf := make([]byte, 10)
-	n := acptest.Must(r.Read(buf))
-	require.Equal(t, "1\n", string(buf[:n]), "a script is read line by line")
-	require.Equal(t, []string{"1"}, shown, "what nobody else shows")
+	require.Equal(t, "1\n", string(acptest.Must(io.ReadAll(io.LimitReader(r, 2)))), "a script is read line by line")
+	r = (&plain{typed: true, o: p.o}).answers(false)
+	r.secret = true
+	r.early(typedBefore, "2")
+	require.Equal(t, "1\n"+typedBefore+"(not shown)\n> ", said.String(), "what nobody else shows, but for a secret")
 }

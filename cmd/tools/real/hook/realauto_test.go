@@ -55,6 +55,19 @@ func ran(t *testing.T, c *terminals.Claude, id, file string, yes bool) {
 	require.NoFileExists(t, filepath.Join(c.Dir, file))
 }
 
+// asksAnew is the next turn of one that Esc has ended: its call is asked about again, and does
+// not run after a no.
+func asksAnew(t *testing.T, c *terminals.Claude, s *watchtest.Site) {
+	t.Helper()
+	c.See("Interrupted")
+	c.Prompt("again")
+	again := s.Next()
+	require.Equal(t, "toolu_2", again.Hold.Call)
+	s.Answer(again, watchtest.Picks("Reject"))
+	ran(t, c, "toolu_2", "one", false)
+	c.See("Done.")
+}
+
 // What auto mode blocks is asked at the hub. A yes lets the same call run when it is made again,
 // and that once; the model is told so.
 func TestRealAutoMode(t *testing.T) {
@@ -125,13 +138,7 @@ func TestRealAutoModeBlocks(t *testing.T) {
 		c, s, r := inAuto(t, flagged("toolu_2", one), unflagged("Done."))
 		c.Press("Escape")
 		require.Contains(t, s.Settled(r).End.Reason, "taken it back")
-		c.See("Interrupted")
-		c.Prompt("again")
-		again := s.Next()
-		require.Equal(t, "toolu_2", again.Hold.Call)
-		s.Answer(again, watchtest.Picks("Reject"))
-		ran(t, c, "toolu_2", "one", false)
-		c.See("Done.")
+		asksAnew(t, c, s)
 	})
 	t.Run("Esc after a yes", func(t *testing.T) {
 		t.Parallel()
@@ -139,13 +146,7 @@ func TestRealAutoModeBlocks(t *testing.T) {
 		s.Answer(r, watchtest.Picks("Allow"))
 		require.True(t, c.Told("toolu_1").IsError)
 		c.Press("Escape")
-		c.See("Interrupted")
-		c.Prompt("again")
-		again := s.Next()
-		require.Equal(t, "toolu_2", again.Hold.Call)
-		s.Answer(again, watchtest.Picks("Reject"))
-		ran(t, c, "toolu_2", "one", false)
-		c.See("Done.")
+		asksAnew(t, c, s)
 		s.Receipt(r, "undeliverable")
 	})
 	t.Run("nobody answers in time", func(t *testing.T) {

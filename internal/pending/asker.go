@@ -77,7 +77,7 @@ func (a *Asker) release(id string) {
 	a.shared.Step(func() {
 		if f := a.held[id]; f != nil {
 			_ = os.Remove(f.Name()) // before others can lock it
-			_ = f.Close()
+			proc.Unlock(f)
 			delete(a.held, id)
 		}
 	})
@@ -90,7 +90,7 @@ func (d *dir) gone(id string) bool {
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	defer f.Close()
+	defer proc.Unlock(f)
 	return proc.TryLock(f) == nil
 }
 

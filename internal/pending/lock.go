@@ -33,12 +33,12 @@ func (d *dir) lock() (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer next.Close()
+	defer proc.Unlock(next)
 	f, err := d.take(lockName)
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = f.Close() }, nil // which unlocks
+	return func() { proc.Unlock(f) }, nil
 }
 
 // take waits for one of the locks as long as it changes hands, which others see

@@ -21,5 +21,5 @@ func LockFile(name string) (unlock func(), err error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return func() { f.Close() }, nil
+	return func() { Unlock(f) }, nil
 }

@@ -24,3 +24,10 @@ func TryLock(f *os.File) error {
 		return err
 	}
 }
+
+// Unlock gives a lock back and closes its file. To close it is not enough: a process that is
+// being started has the file, too, until it runs its program.
+func Unlock(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	_ = f.Close()
+}

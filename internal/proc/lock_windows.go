@@ -16,3 +16,6 @@ func TryLock(f *os.File) error {
 	}
 	return err
 }
+
+// Unlock gives a lock back and closes its file.
+func Unlock(f *os.File) { _ = f.Close() }

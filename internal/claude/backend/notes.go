@@ -99,16 +99,15 @@ func (n notes) lock(session, call string) (release func(), ok bool) {
 	if n.dir == "" || os.MkdirAll(n.dir, 0o700) != nil {
 		return func() {}, true
 	}
-	f, err := os.OpenFile(n.path(session, lockNote+call), os.O_RDWR|os.O_CREATE, 0o600)
+	unlock, err := proc.LockFile(n.path(session, lockNote+call))
+	if errors.Is(err, proc.ErrLocked) {
+		return nil, false
+	}
 	if err != nil {
 		n.log.Warn("a session that is open twice is not noticed", "err", err)
 		return func() {}, true
 	}
-	if errors.Is(proc.TryLock(f), proc.ErrLocked) {
-		_ = f.Close()
-		return nil, false
-	}
-	return func() { _ = f.Close() }, true
+	return unlock, true
 }
 
 // flushTime is how long the CLI may take to write down what it was told.

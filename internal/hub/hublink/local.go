@@ -130,7 +130,7 @@ func (h *Local) Stop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer proc.Unlock(f)
 	for late := time.After(startTime); ; {
 		if err := proc.TryLock(f); !errors.Is(err, proc.ErrLocked) {
 			return err

@@ -209,7 +209,17 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 	}
 	b := &backend{opts: opts, log: opts.Logger}
 	o.Trace = b.trace("editor")
-	return editor.Serve(ctx, r, w, b, &o)
+	err := editor.Serve(ctx, r, w, b, &o)
+	late := time.After(flushTime)
+	b.reasks.Range(func(_, r any) bool { // what was given to an agent is noted
+		select {
+		case <-r.(*reasking).ended:
+			return true
+		case <-late:
+			return false
+		}
+	})
+	return err
 }
 
 // backend is Claude Code behind the front.

@@ -65,15 +65,9 @@ func (e *end) send(lines ...string) {
 // next is the next line.
 func (e *end) next() gjson.Result {
 	e.t.Helper()
-	select {
-	case line, ok := <-e.lines:
-		require.True(e.t, ok, "the stream has ended")
-		require.True(e.t, json.Valid([]byte(line)), line)
-		return gjson.Parse(line)
-	case <-time.After(patience):
-		require.Fail(e.t, "nothing came")
-		return gjson.Result{}
-	}
+	line := acptest.Next(e.t, e.lines)
+	require.True(e.t, json.Valid([]byte(line)), "the stream has ended, or: %s", line)
+	return gjson.Parse(line)
 }
 
 // until skips lines up to one with this method.

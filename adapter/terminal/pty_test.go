@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,13 +73,8 @@ func (c *console) end() report {
 // hungUp waits for the report of a child whose terminal may be gone.
 func (c *console) hungUp() report {
 	c.t.Helper()
-	select {
-	case r, ok := <-c.report:
-		require.True(c.t, ok, "the child ended without a report")
-		require.Empty(c.t, r.Leak, "goroutines left")
-		return r
-	case <-time.After(ttytest.Patience):
-		c.t.Fatal("the child did not end")
-	}
-	return report{}
+	r := acptest.Next(c.t, c.report)
+	require.NotZero(c.t, r, "the child ended without a report")
+	require.Empty(c.t, r.Leak, "goroutines left")
+	return r
 }

@@ -106,12 +106,7 @@ func (e *Editor) Leave() {
 		return
 	}
 	e.Wire.Close()
-	select {
-	case err := <-e.Served:
-		require.NoError(e.T, err)
-	case <-time.After(Patience):
-		e.T.Error("the agent did not end")
-	}
+	require.NoError(e.T, Next(e.T, e.Served))
 	e.In.Close()
 	e.Gate.Open()
 	e.Conn.Close()
@@ -195,13 +190,17 @@ func (r *Request) Options() string {
 // Next waits for the agent's next request.
 func (e *Editor) Next() *Request {
 	e.T.Helper()
+	return Next(e.T, e.Requests)
+}
+
+// Next waits for what comes next.
+func Next[T any](t require.TestingT, from <-chan T) (next T) {
 	select {
-	case r := <-e.Requests:
-		return r
+	case next = <-from:
 	case <-time.After(Patience):
-		require.Fail(e.T, "no request came")
-		return nil
+		require.Fail(t, fmt.Sprintf("no %T came", next))
 	}
+	return next
 }
 
 // Asked waits for the agent's next request and checks what it is about.

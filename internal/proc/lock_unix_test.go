@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
@@ -17,14 +18,11 @@ import (
 // under a number of its own.
 func TestALockIsGivenBackBesideAFork(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
-	f, err := os.Create(name)
-	require.NoError(t, err)
+	f := acptest.Must(os.Create(name))
 	require.NoError(t, proc.TryLock(f))
-	child, err := syscall.Dup(int(f.Fd()))
-	require.NoError(t, err)
-	defer syscall.Close(child)
+	defer syscall.Close(acptest.Must(syscall.Dup(int(f.Fd()))))
 
-	_, err = proc.LockFile(name)
+	_, err := proc.LockFile(name)
 	require.ErrorIs(t, err, proc.ErrLocked)
 	proc.Unlock(f)
 	unlock, err := proc.LockFile(name)

@@ -70,7 +70,7 @@ func init() { // they play commands themselves
 				require.Empty(p, p.e.Completed)
 				return
 			}
-			require.Equal(p, a[0], (<-p.e.Completed).Get("elicitationId").Str)
+			require.Equal(p, a[0], acptest.Next(p, p.e.Completed).Get("elicitationId").Str)
 		},
 		"let":   func(p *player, a []string) { p.vars[a[0]] = a[1] },
 		"write": func(p *player, a []string) { p.write(a[0], a[1]) },
@@ -158,10 +158,10 @@ func init() { // they play commands themselves
 		},
 		// Who watches the desk: "receipt OP V" is the next answer that was used, or not;
 		// "turn-ended NAME OP V" the next turn, and turn-same the same one.
-		"receipt":  func(p *player, a []string) { p.check(acptest.Whole(<-p.receipts), a) },
+		"receipt":  func(p *player, a []string) { p.check(acptest.Whole(acptest.Next(p, p.receipts)), a) },
 		"receipts": func(p *player, a []string) { require.Equal(p, a[0], strconv.Itoa(len(p.receipts))) },
 		"turn-ended": func(p *player, a []string) {
-			p.over = <-p.overs
+			p.over = acptest.Next(p, p.overs)
 			commands["turn-same"](p, a)
 		},
 		"turn-same": func(p *player, a []string) {

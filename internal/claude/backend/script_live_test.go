@@ -158,9 +158,9 @@ var meanwhileCommands = map[string]func(p *player, a []string){
 		case "nothing":
 			require.Empty(p, p.taken)
 		case "ok":
-			require.NoError(p, <-p.taken)
+			require.NoError(p, acptest.Next(p, p.taken))
 		default:
-			require.Error(p, <-p.taken)
+			require.Error(p, acptest.Next(p, p.taken))
 		}
 	},
 	"let-go": func(p *player, _ []string) { close(p.hold) },
@@ -172,7 +172,7 @@ var meanwhileCommands = map[string]func(p *player, a []string){
 	"aside": func(p *player, a []string) { p.editors[a[0]], p.e = p.e, nil },
 	"back":  func(p *player, a []string) { p.e = p.editors[a[0]] },
 	"both-receipts": func(p *player, a []string) {
-		require.ElementsMatch(p, a, []string{<-p.receipts, <-p.receipts})
+		require.ElementsMatch(p, a, []string{acptest.Next(p, p.receipts), acptest.Next(p, p.receipts)})
 	},
 	"aside-session": func(p *player, _ []string) { p.sessions = append(p.sessions, p.vars["s"]) },
 	"close-all": func(p *player, _ []string) {

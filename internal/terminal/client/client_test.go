@@ -122,14 +122,9 @@ func (c *chat) sees(text string) {
 // ends waits for the client to leave and returns all that it wrote.
 func (c *chat) ends() (string, error) {
 	c.t.Helper()
-	select {
-	case err := <-c.done:
-		require.NotContains(c.t, c.out.String(), "\x1b", "lines hold no escapes")
-		return c.out.String(), err
-	case <-time.After(patience):
-		require.Fail(c.t, "the client did not end", c.out.String())
-		return "", nil
-	}
+	err := acptest.Next(c.t, c.done)
+	require.NotContains(c.t, c.out.String(), "\x1b", "lines hold no escapes")
+	return c.out.String(), err
 }
 
 var (

@@ -43,7 +43,7 @@ func TestAgentEndsWithTheClient(t *testing.T) {
 		return len(list) == 2
 	}, patience, 5*time.Millisecond)
 	typed.Close()
-	require.NoError(t, await(t, done))
+	require.NoError(t, acptest.Next(t, done))
 	for _, text := range list {
 		pid := acptest.Must(strconv.Atoi(text))
 		require.Eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(text) }, patience, 5*time.Millisecond)

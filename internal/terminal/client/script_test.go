@@ -89,9 +89,9 @@ func (p *played) play(command string, a []string) {
 	case "withdraws":
 		p.withdraw[a[0]]()
 	case "reply":
-		require.JSONEq(p.t, a[1], await(p.t, p.replies[a[0]]), p.line)
+		require.JSONEq(p.t, a[1], acptest.Next(p.t, p.replies[a[0]]), p.line)
 	case "refused":
-		require.Contains(p.t, await(p.t, p.replies[a[0]]), a[1], p.line)
+		require.Contains(p.t, acptest.Next(p.t, p.replies[a[0]]), a[1], p.line)
 	case "insists":
 		require.JSONEq(p.t, a[2], p.insists(a[0], p.replies[a[1]]), p.line)
 	case "updates":
@@ -99,7 +99,7 @@ func (p *played) play(command string, a []string) {
 	case "updatesin":
 		p.updatesIn(a[0], a[1:]...)
 	case "prompted":
-		one := await(p.t, p.window.prompts)
+		one := acptest.Next(p.t, p.window.prompts)
 		require.Equal(p.t, a[0], one.words, p.line)
 		p.prompts = append(p.prompts, one)
 	case "ends":
@@ -112,7 +112,7 @@ func (p *played) play(command string, a []string) {
 		p.prompts[0].answer <- &acp.RequestError{Code: -32000, Message: a[0]}
 		p.prompts = p.prompts[1:]
 	case "cancels": // the agent is told of a cancel
-		await(p.t, p.cancels)
+		acptest.Next(p.t, p.cancels)
 	case "hangs": // up: the agent is gone
 		p.hang()
 	case "leaves":
@@ -120,7 +120,7 @@ func (p *played) play(command string, a []string) {
 	case "quits":
 		p.quits()
 	case "done":
-		if err := await(p.t, p.done); len(a) > 0 {
+		if err := acptest.Next(p.t, p.done); len(a) > 0 {
 			require.EqualError(p.t, err, a[0])
 		} else {
 			require.NoError(p.t, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
@@ -34,7 +35,7 @@ func atADesk(t *testing.T, agent string) (*window, *desk.Desk, <-chan desk.Entry
 // quits ends the window.
 func (w *window) quits() {
 	w.types("\x03\x03")
-	require.NoError(w.t, await(w.t, w.done))
+	require.NoError(w.t, acptest.Next(w.t, w.done))
 }
 
 const barePermission = `{"sessionId":"s","toolCall":{"toolCallId":"t"},"options":[
@@ -55,7 +56,7 @@ func TestPeopleElsewhereSeeWhatIsAsked(t *testing.T) {
 		w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I run the tests."}}`)
 		w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"make","kind":"execute","rawInput":{"command":"make test\nrm -rf build"}}`)
 		reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
-		e := await(t, entries)
+		e := acptest.Next(t, entries)
 		require.Equal(t, desk.Permission, e.Kind)
 		require.Equal(t, "The Agent", e.Agent)
 		require.Equal(t, "/srv/shop", e.Dir)
@@ -67,7 +68,7 @@ func TestPeopleElsewhereSeeWhatIsAsked(t *testing.T) {
 		require.Equal(t, name != "acp-bridge", e.About.NoReason, "a reason that nobody reads is not asked for")
 		require.Error(t, d.Answer(e.Name, []convert.Answer{{Text: "yes"}}, "Bob"))
 		require.NoError(t, d.Answer(e.Name, []convert.Answer{{Selected: []string{want.label}, Note: want.note}}, "Bob"))
-		require.JSONEq(t, want.reply, await(t, reply))
+		require.JSONEq(t, want.reply, acptest.Next(t, reply))
 		w.sees("Answered elsewhere: " + want.label)
 		w.quits()
 	}
@@ -87,15 +88,15 @@ func TestAnAnswerFromElsewhereHasAReceipt(t *testing.T) {
 	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
 	w.sees("3. Reject")
 	w.rests()
-	here := await(t, entries)
+	here := acptest.Next(t, entries)
 	w.types("3")
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, reply))
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, acptest.Next(t, reply))
 	w.settled(entries)
 	reply = w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
-	there := await(t, entries)
+	there := acptest.Next(t, entries)
 	require.NoError(t, d.Answer(there.Name, []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
-	await(t, reply)
-	got := await(t, receipts)
+	acptest.Next(t, reply)
+	got := acptest.Next(t, receipts)
 	require.Equal(t, there.Name, got)
 	require.NotEqual(t, here.Name, got)
 	w.quits()
@@ -107,15 +108,15 @@ func TestAnotherPermissionElsewhere(t *testing.T) {
 	w, d, entries := atADesk(t, "bot")
 	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`)
 	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
-	first := await(t, entries)
+	first := acptest.Next(t, entries)
 	w.updates(`{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":{"command":"rm -rf ~"}}`)
 	w.settled(entries)
 	require.Error(t, d.Answer(first.Name, []convert.Answer{{Selected: []string{"Allow"}}}, "Bob"), "they have not seen it")
-	second := await(t, entries)
+	second := acptest.Next(t, entries)
 	require.JSONEq(t, `{"command":"rm -rf ~"}`, string(second.Call.Input))
 	require.NotEqual(t, first.Name, second.Name, "who answers by its name means the first")
 	require.NoError(t, d.Answer(second.Name, []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, reply))
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, acptest.Next(t, reply))
 	w.quits()
 }
 
@@ -128,17 +129,17 @@ func TestTwoPermissionsForOneToolCall(t *testing.T) {
 	w, d, entries := atADesk(t, "bot")
 	first := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, fmt.Sprintf(request, "rm -rf ~"))
 	w.sees("2. Reject")
-	one := await(t, entries)
+	one := acptest.Next(t, entries)
 	second := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, fmt.Sprintf(request, "ls"))
-	two := await(t, entries)
-	for ; two.Name == one.Name; two = await(t, entries) {
+	two := acptest.Next(t, entries)
+	for ; two.Name == one.Name; two = acptest.Next(t, entries) {
 	}
 	require.JSONEq(t, `{"command":"rm -rf ~"}`, string(one.Call.Input))
 	require.JSONEq(t, `{"command":"ls"}`, string(two.Call.Input))
 	require.NoError(t, d.Answer(two.Name, []convert.Answer{{Selected: []string{"Allow"}}}, "Bob"))
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"yes"}}`, await(t, second))
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"yes"}}`, acptest.Next(t, second))
 	require.NoError(t, d.Answer(one.Name, []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, first))
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, acptest.Next(t, first))
 	w.quits()
 }
 
@@ -155,23 +156,23 @@ func TestHangUpIsNobodysChoice(t *testing.T) {
 	} {
 		w, _, entries := atADesk(t, "bot")
 		reply := w.asks(t.Context(), method, c.params)
-		await(t, entries)
+		acptest.Next(t, entries)
 		w.sees(c.shown)
 		require.NoError(t, w.ptmx.Close())
-		require.EqualError(t, await(t, w.done), "the terminal hung up")
+		require.EqualError(t, acptest.Next(t, w.done), "the terminal hung up")
 		e := w.settled(entries)
 		require.Equal(t, c.end, e.Outcome.Status)
 		require.Empty(t, e.By)
 		w.hang()
-		require.NotContains(t, await(t, reply), "outcome")
+		require.NotContains(t, acptest.Next(t, reply), "outcome")
 	}
 }
 
 // settled waits for the end of something at the desk.
 func (w *window) settled(entries <-chan desk.Entry) desk.Entry {
 	w.t.Helper()
-	e := await(w.t, entries)
-	for ; e.State != desk.Settled; e = await(w.t, entries) {
+	e := acptest.Next(w.t, entries)
+	for ; e.State != desk.Settled; e = acptest.Next(w.t, entries) {
 	}
 	return e
 }
@@ -184,7 +185,7 @@ func TestTakenBackElsewhere(t *testing.T) {
 		w, _, entries := atADesk(t, "bot")
 		ctx, takeBack := context.WithCancel(t.Context())
 		w.asks(ctx, method, params)
-		await(t, entries)
+		acptest.Next(t, entries)
 		takeBack()
 		w.sees("The agent withdrew its question")
 		e := w.settled(entries)
@@ -194,7 +195,7 @@ func TestTakenBackElsewhere(t *testing.T) {
 	}
 	w, _, entries := atADesk(t, "bot")
 	w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
-	await(t, entries)
+	acptest.Next(t, entries)
 	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"make clean"}`)
 	require.Equal(t, convert.Failed, w.settled(entries).Outcome.Status)
 	w.quits()
@@ -206,14 +207,14 @@ func TestDismissedElsewhereAlone(t *testing.T) {
 	w, d, entries := atADesk(t, "bot")
 	const form = `{"mode":"form","sessionId":"s","message":"%s","requestedSchema":{"type":"object","properties":{"n":{"type":"string"}},"required":["n"]}}`
 	first := w.asks(t.Context(), acp.ClientMethodElicitationCreate, fmt.Sprintf(form, "Which one?"))
-	one := await(t, entries)
+	one := acptest.Next(t, entries)
 	second := w.asks(t.Context(), acp.ClientMethodElicitationCreate, fmt.Sprintf(form, "Which two?"))
-	two := await(t, entries)
+	two := acptest.Next(t, entries)
 	require.NotEqual(t, one.Call.ID, two.Call.ID)
 	require.NoError(t, d.Cancel(one.Name, "Bob"))
-	require.JSONEq(t, `{"action":"cancel"}`, await(t, first))
+	require.JSONEq(t, `{"action":"cancel"}`, acptest.Next(t, first))
 	require.NoError(t, d.Answer(two.Name, []convert.Answer{{Text: "this"}}, "Bob"))
-	require.JSONEq(t, `{"action":"accept","content":{"n":"this"}}`, await(t, second))
+	require.JSONEq(t, `{"action":"accept","content":{"n":"this"}}`, acptest.Next(t, second))
 	w.quits()
 }
 

@@ -168,7 +168,7 @@ func (w *window) asks(ctx context.Context, method, params string) <-chan string 
 func (w *window) prompted() *prompt {
 	w.t.Helper()
 	w.types("go\r")
-	return await(w.t, w.prompts)
+	return acptest.Next(w.t, w.prompts)
 }
 
 // openWorking opens a window whose agent has a prompt.
@@ -177,16 +177,6 @@ func openWorking(t *testing.T) (*window, *prompt) {
 	w := openWindow(t, client.Options{})
 	w.sees(">")
 	return w, w.prompted()
-}
-
-func await[T any](t *testing.T, c <-chan T) (v T) {
-	t.Helper()
-	select {
-	case v = <-c:
-	case <-time.After(patience):
-		require.Fail(t, "nothing came")
-	}
-	return v
 }
 
 // insists types a key until there is a reply, with time enough between that it
@@ -264,7 +254,7 @@ func TestWindowPermissionShowsAll(t *testing.T) {
 	w.presses("\x0f") // Ctrl+O
 	w.sees("2. Reject")
 	w.presses("2")
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, reply))
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, acptest.Next(t, reply))
 	w.quits()
 }
 
@@ -285,8 +275,8 @@ func TestWindowNextAfterWithdrawn(t *testing.T) {
 	w.sees("Press Enter to answer this one")
 	w.types("1\r1")
 	w.ptmx.Close()
-	await(t, w.done)
-	require.NotContains(t, await(t, second), "selected")
+	acptest.Next(t, w.done)
+	require.NotContains(t, acptest.Next(t, second), "selected")
 }
 
 // A picker that opens takes no key for an answer that comes at once, whether hands
@@ -388,17 +378,17 @@ func TestWindowResumes(t *testing.T) {
 	w.sees("what it said")
 	w.sees("bot 7")
 	w.types("\x1b[A\r")
-	require.Equal(t, "what I said", await(t, w.prompts).words)
+	require.Equal(t, "what I said", acptest.Next(t, w.prompts).words)
 	w.quits()
 
 	w = openWith(t, client.Options{Resume: true}, agent)
 	w.sees("Which session")
 	w.rests()
 	w.types("\x1b")
-	require.ErrorIs(t, await(t, w.done), client.ErrCancelled)
+	require.ErrorIs(t, acptest.Next(t, w.done), client.ErrCancelled)
 
 	w = openWindow(t, client.Options{Resume: true})
-	require.ErrorContains(t, await(t, w.done), "the agent cannot list its sessions")
+	require.ErrorContains(t, acptest.Next(t, w.done), "the agent cannot list its sessions")
 }
 
 // What is sent before the session is there goes out when it is there; what was
@@ -427,7 +417,7 @@ func TestPromptBeforeTheSession(t *testing.T) {
 			if changed {
 				w.types("it\r")
 			}
-			p := await(t, w.prompts)
+			p := acptest.Next(t, w.prompts)
 			require.Equal(t, want, p.words)
 			p.answer <- "end_turn"
 			require.NoError(t, w.leaves())

@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/modeltest"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // TestRealPermission has real agents ask for permission to run a command. Nobody
@@ -75,13 +76,7 @@ func awaitState(t *testing.T, entries <-chan desk.Entry, state desk.State) desk.
 
 func awaitPermit(t *testing.T, r *realRun) gjson.Result {
 	t.Helper()
-	select {
-	case p := <-r.user.permits:
-		return p
-	case <-time.After(realPatience):
-		require.Fail(t, "the editor hears nothing")
-		return gjson.Result{}
-	}
+	return acptest.Next(t, r.user.permits)
 }
 
 // allowed and rejected are answers to a permission of OpenCode or Kilo.

@@ -20,6 +20,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/modeltest"
 	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/realtest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
@@ -92,14 +93,9 @@ func newRealRun(t *testing.T, name string, start realtest.Start, model *modeltes
 // end is how the proxy ended.
 func (r *realRun) end(t *testing.T) error {
 	t.Helper()
-	select {
-	case err := <-r.ended:
-		r.ended <- err
-		return err
-	case <-time.After(realPatience):
-		require.Fail(t, "the proxy does not end")
-		return nil
-	}
+	err := acptest.Next(t, r.ended)
+	r.ended <- err
+	return err
 }
 
 func (r *realRun) call(t *testing.T, method string, params any) gjson.Result {
@@ -132,14 +128,9 @@ func (r *realRun) promptSoon(text string) <-chan promptAnswer {
 
 func (r *realRun) await(t *testing.T, done <-chan promptAnswer) gjson.Result {
 	t.Helper()
-	select {
-	case a := <-done:
-		require.NoError(t, a.err)
-		return a.result
-	case <-time.After(realPatience):
-		require.Fail(t, "the prompt does not end")
-		return gjson.Result{}
-	}
+	a := acptest.Next(t, done)
+	require.NoError(t, a.err)
+	return a.result
 }
 
 func (r *realRun) cancel(t *testing.T) {
@@ -203,11 +194,7 @@ func (u *realUser) offered() string {
 
 func (u *realUser) awaitAsked(t *testing.T) {
 	t.Helper()
-	select {
-	case <-u.asked:
-	case <-time.After(realPatience):
-		require.Fail(t, "nothing is asked")
-	}
+	acptest.Next(t, u.asked)
 }
 
 func (u *realUser) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/modeltest"
 	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/realtest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // The real agents, each with a stand-in for its model, behind the proxy. They are
@@ -131,12 +132,7 @@ func (a realAgent) withoutForms(t *testing.T, agent realtest.Agent) {
 		done := r.promptSoon(r.task)
 		r.user.awaitAsked(t)
 		require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGKILL))
-		select {
-		case answer := <-done:
-			require.ErrorContains(t, answer.err, "the agent is gone")
-		case <-time.After(realPatience):
-			require.Fail(t, "the prompt does not end")
-		}
+		require.ErrorContains(t, acptest.Next(t, done).err, "the agent is gone")
 		require.Error(t, r.end(t), "the command says so")
 	})
 }

@@ -77,7 +77,7 @@ func (q *asking) leave(line []byte) {
 	p, tells := q.p, line != nil
 	var gone error
 	defer p.asking.Done()
-	p.step(func() {
+	p.Step(func() {
 		p.apply(q.in, machine.RequestSettled{Key: q.Key}, nil)
 		if gone = q.Gone(); tells && gone != nil {
 			line, tells = errorLine(q.id, ndjson.Cancelled, "Cancelled"), false
@@ -181,7 +181,7 @@ func (q *asking) park(ctx context.Context, toolCall, text string) (view context.
 	behind := func(do func()) {
 		p.passing.Enter()
 		defer p.passing.Leave()
-		p.step(do)
+		p.Step(do)
 	}
 	return q.shows(ctx, behind, false, func() bool {
 		if !q.admit(machine.RequestParks{Key: q.Key}) {

@@ -54,7 +54,7 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 		return nil, fmt.Errorf("%s: encode params: %w", method, err)
 	}
 	var answer chan reply
-	c.p.step(func() { answer, err = c.send(ctx, method, body) })
+	c.p.Step(func() { answer, err = c.send(ctx, method, body) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
@@ -68,7 +68,7 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 		return r.result, r.err
 	case <-ctx.Done():
 	}
-	c.p.step(c.giveUp)
+	c.p.Step(c.giveUp)
 	r := <-answer // also one that came at the same moment
 	return r.result, r.err
 }
@@ -111,7 +111,7 @@ func (c *calls) post(p *pending, params []byte) {
 // before. It does not wait.
 func (c *calls) askBehind(l seen.Look) {
 	c.peer.Ask(l, func(heard func(refused bool)) {
-		c.p.step(func() {
+		c.p.Step(func() {
 			if c.closed == nil {
 				c.post(&pending{ctx: context.Background(), method: seen.Method, heard: heard}, seen.Params)
 			}

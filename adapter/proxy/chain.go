@@ -190,30 +190,27 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // pipe is a stream that takes all that is put into it. Only its reader waits.
 type pipe struct {
-	mu    sync.Mutex
-	more  sync.Cond
+	more  *sync.Cond
 	lines []byte
 	err   error
 }
 
 func newPipe() *pipe {
-	p := &pipe{}
-	p.more.L = &p.mu
-	return p
+	return &pipe{more: sync.NewCond(new(sync.Mutex))}
 }
 
 // put takes lines, or the end behind them.
 func (p *pipe) put(lines []byte, end error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.more.L.Lock()
+	defer p.more.L.Unlock()
 	p.lines, p.err = append(p.lines, lines...), cmp.Or(p.err, end)
 	p.more.Broadcast()
 }
 
 // Read implements [io.Reader].
 func (p *pipe) Read(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.more.L.Lock()
+	defer p.more.L.Unlock()
 	for len(p.lines) == 0 {
 		if p.err != nil {
 			return 0, p.err

@@ -29,7 +29,7 @@ func (p *proxy) ends(session string, u *acp.SessionToolCallUpdate) {
 	if u == nil || u.Status == nil || u.Title == nil || *u.Status != acp.ToolCallStatusCompleted && *u.Status != acp.ToolCallStatusFailed {
 		return
 	}
-	p.step(func() {
+	p.Step(func() {
 		if p.shows(session, string(u.ToolCallId)) {
 			p.session(session).drawn.ended[string(u.ToolCallId)] = *u.Title
 		}

@@ -30,7 +30,7 @@ func (p *proxy) apply(s *session, ev machine.Event, line []byte) (pass []byte) {
 
 // happens is a step that applies an event that no line brings.
 func (p *proxy) happens(s *session, ev machine.Event) {
-	p.step(func() { p.apply(s, ev, nil) })
+	p.Step(func() { p.apply(s, ev, nil) })
 }
 
 // perform does what the state calls for. It does not block. It returns what goes

@@ -132,7 +132,7 @@ func (q *asking) Posts(it *desk.Item) { it.Name, it.Again = q.name, q.asksAgain 
 // the session is opened anew: what comes of the first time then answers nothing.
 func (q *asking) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	for showing := seen.Of(ctx); ; showing.Anew() {
-		view := q.shows(ctx, q.p.step, true, func() bool { return q.admit(machine.RequestShown{Key: q.Key}) })
+		view := q.shows(ctx, q.p.Step, true, func() bool { return q.admit(machine.RequestShown{Key: q.Key}) })
 		if view == nil {
 			return nil, machine.Withdrawn(ctx)
 		}
@@ -188,7 +188,7 @@ func (q *asking) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 
 // knows reports whether the agent has shown a tool call.
 func (q *asking) knows(tool string) (shown bool) {
-	q.p.step(func() { shown = q.p.shows(q.Shown, tool) })
+	q.p.Step(func() { shown = q.p.shows(q.Shown, tool) })
 	return shown
 }
 

@@ -123,7 +123,7 @@ func (w *permit) wait() {
 	}
 	<-w.ticket.Context().Done()
 	recall, told, lost := false, false, false
-	p.step(func() {
+	p.Step(func() {
 		w.end(takenBack("It was given up"), "")
 		recall, told, lost = w.recall, w.delivered, w.lost
 	})
@@ -145,7 +145,7 @@ func (w *permit) takeBack() {
 	p := w.p
 	p.passing.Enter()
 	defer p.passing.Leave()
-	p.step(func() {
+	p.Step(func() {
 		if p.late[idKey(w.id)] > 0 && !p.known.NoCancel {
 			p.editor.post(notificationLine(cancelMethod, conn.CancelParams(w.ticket.Context(), w.id)))
 		}
@@ -203,7 +203,7 @@ func (w *permit) tell(o convert.Outcome, result []byte) {
 		go func() {
 			defer p.asking.Done()
 			told := p.side.rejectWith(note, w.tool, dir)
-			p.step(func() {
+			p.Step(func() {
 				p.agent.post(resultLine(string(w.id), result))
 				if !told {
 					lost()

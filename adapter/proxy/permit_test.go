@@ -135,7 +135,7 @@ func TestPermitThatTheAgentTookBack(t *testing.T) {
 	defer d.WatchReceipts(func(_ string, err error) { receipts <- err })()
 	p := newProxy(t.Context(), io.Discard, io.Discard, Options{Desk: d})
 	params := gjson.Get(mayRun, "params")
-	p.step(func() { p.permits([]byte("7"), params, p.session("s1").shapes.Ask(params)) }) // it waits for no reply
+	p.Step(func() { p.permits([]byte("7"), params, p.session("s1").shapes.Ask(params)) }) // it waits for no reply
 	require.NoError(t, d.Answer(d.List()[0].Name, pick("Allow"), "phone"))
 	require.ErrorIs(t, <-receipts, errNotWanted)
 }

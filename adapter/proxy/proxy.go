@@ -109,8 +109,10 @@ type proxy struct {
 	side   *side // nil for an agent that asks over ACP
 
 	// All that follows, what belongs to the sessions, tools and calls is touched in
-	// a step alone, and nothing is waited for in one.
-	mu     sync.Mutex // only step takes it
+	// a step alone: a line is looked at in one, and whatever happens to a session is
+	// one. Functions here that make no step are part of one, but for those that say
+	// otherwise.
+	proc.Shared
 	about  aboutAgent
 	client acp.InitializeRequest
 	known  front.Client
@@ -199,15 +201,6 @@ func relay(ctx context.Context, editor, agent Stream, o Options, started launche
 	return err
 }
 
-// step has all of it to itself: a line is looked at in one, and whatever happens to
-// a session is one. Functions here that make no step are part of one, but for those
-// that say otherwise.
-func (p *proxy) step(do func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	do()
-}
-
 func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 	o.Trace = ndjson.Tapped(o.Trace)
 	p := &proxy{
@@ -232,7 +225,7 @@ var (
 // it.
 func (p *proxy) end(why error) {
 	var end func()
-	p.step(func() {
+	p.Step(func() {
 		if errors.Is(why, errEditorGone) {
 			p.calls.close(why)
 		}

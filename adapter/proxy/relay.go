@@ -99,7 +99,7 @@ func (p *proxy) judge(line []byte, from string, to *outlet, read reader) act {
 }
 
 func (p *proxy) reads(read reader, line []byte, m *message) (a act) {
-	p.step(func() { a = read(line, m) })
+	p.Step(func() { a = read(line, m) })
 	return a
 }
 
@@ -107,7 +107,7 @@ func (p *proxy) reads(read reader, line []byte, m *message) (a act) {
 func (p *proxy) acting(do func() (lines []byte)) act {
 	return func(pass func([]byte) error) error {
 		var lines []byte
-		p.step(func() { lines = do() })
+		p.Step(func() { lines = do() })
 		return pass(lines)
 	}
 }

@@ -176,7 +176,7 @@ func (t *tools) listen() (err error) {
 // ServeHTTP finds the session's server.
 func (t *tools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var one *tool
-	t.p.step(func() {
+	t.p.Step(func() {
 		if one = t.byToken[strings.Trim(r.URL.Path, "/")]; one != nil {
 			one.used = true
 		}
@@ -277,8 +277,8 @@ func (t *toolCall) Wait() (convert.Outcome, error) {
 	ctx, c := t.ctx, t.call
 	var q *asking
 	var err error
-	t.p.step(func() { t.asking++; q, err = t.p.asksByTool(t.tool, &c) })
-	defer t.p.step(func() { t.asking-- })
+	t.p.Step(func() { t.asking++; q, err = t.p.asksByTool(t.tool, &c) })
+	defer t.p.Step(func() { t.asking-- })
 	if errors.Is(err, errSubAgent) {
 		return adapter.SubAgent(nil).Ask(ctx, c)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
@@ -14,13 +13,14 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // told is what people are told of the agent and what it asks, here and elsewhere.
 type told struct {
 	dir string
 
-	mu            sync.Mutex // only step takes it
+	proc.Shared
 	name, version string
 	takesNotes    bool                      // the agent reads what is written beside an answer
 	sessions      map[string]*toldSession   // by their ids
@@ -41,13 +41,6 @@ func newTold(dir string) *told {
 	return &told{dir: dir, sessions: map[string]*toldSession{}, open: map[*about.Asked]*waiting{}}
 }
 
-// step has what is told for one function at a time.
-func (t *told) step(f func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	f()
-}
-
 // in is what is known of a session.
 func (t *told) in(session string) *toldSession {
 	s := t.sessions[session]
@@ -63,7 +56,7 @@ func (t *told) in(session string) *toldSession {
 
 // prompt takes what the user writes.
 func (t *told) prompt(session, words string) {
-	t.step(func() { t.in(session).words.Prompt(words) })
+	t.Step(func() { t.in(session).words.Prompt(words) })
 }
 
 // agent takes what the agent says of itself.
@@ -71,7 +64,7 @@ func (t *told) agent(info *acp.Implementation) {
 	if info == nil {
 		return
 	}
-	t.step(func() {
+	t.Step(func() {
 		t.name, t.version = titleOf(info), clean.Line(info.Version)
 		t.takesNotes = info.Name == "acp-bridge" // no other does
 	})
@@ -87,7 +80,7 @@ func titleOf(info *acp.Implementation) string {
 
 // update takes what the agent shows.
 func (t *told) update(session string, u gjson.Result) {
-	t.step(func() {
+	t.Step(func() {
 		switch s := t.in(session); u.Get("sessionUpdate").Str {
 		case "agent_message_chunk":
 			s.words.Say(u.Get("content.text").Str)
@@ -107,7 +100,7 @@ func (t *told) update(session string, u gjson.Result) {
 
 // asked takes a request of the agent, until [told.ended].
 func (t *told) asked(a *waiting, params gjson.Result) {
-	t.step(func() {
+	t.Step(func() {
 		a.session, a.again = params.Get("sessionId").Str, params.Get("_meta.acp-bridge-again").Bool()
 		if a.permission {
 			a.asked = t.in(a.session).shapes.Ask(params)
@@ -121,7 +114,7 @@ func (t *told) asked(a *waiting, params gjson.Result) {
 }
 
 func (t *told) ended(a *waiting) {
-	t.step(func() {
+	t.Step(func() {
 		if a.asked != nil {
 			a.asked.Over()
 			delete(t.open, a.asked)
@@ -201,7 +194,7 @@ func (t *told) describe(a *waiting) {
 
 // described is the description of a request as it is now.
 func (t *told) described(a *waiting) (d description) {
-	t.step(func() { d = a.description })
+	t.Step(func() { d = a.description })
 	return d
 }
 
@@ -230,6 +223,6 @@ func (d *description) describing(ctx context.Context) (context.Context, context.
 
 // greeted is the agent's name and version.
 func (t *told) greeted() (who string) {
-	t.step(func() { who = strings.TrimSpace(t.name + " " + t.version) })
+	t.Step(func() { who = strings.TrimSpace(t.name + " " + t.version) })
 	return cmp.Or(who, "the agent")
 }

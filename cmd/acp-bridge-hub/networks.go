@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,29 +20,24 @@ type networks struct {
 	port string
 	log  *slog.Logger
 
+	on atomic.Bool
+
 	mu    sync.Mutex
-	on    bool
 	open  map[netip.Addr]*lanListener
 	serve func(net.Listener) // nil until the hub serves
 }
 
 // On reports whether they are let in.
-func (n *networks) On() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.on
-}
+func (n *networks) On() bool { return n.on.Load() }
 
 // Switch lets them in, or ends every connection that they have.
 func (n *networks) Switch(on bool) error {
-	n.mu.Lock()
-	n.on = on
-	n.mu.Unlock()
-	err := n.adjust(ownAddresses())
-	if err != nil && !n.any() {
-		return err
+	n.on.Store(on)
+	open, err := n.adjust(ownAddresses())
+	if open > 0 {
+		return nil
 	}
-	return nil
+	return err
 }
 
 func (n *networks) has(a netip.Addr) bool {
@@ -50,17 +46,11 @@ func (n *networks) has(a netip.Addr) bool {
 	return n.open[a] != nil
 }
 
-func (n *networks) any() bool {
+// adjust listens at these addresses, and nowhere else, and returns at how many it does.
+func (n *networks) adjust(addresses []netip.Prefix) (open int, problems error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return len(n.open) > 0
-}
-
-// adjust listens at these addresses, and nowhere else.
-func (n *networks) adjust(addresses []netip.Prefix) (problems error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !n.on {
+	if !n.On() {
 		addresses = nil
 	}
 	for a, l := range n.open {
@@ -78,12 +68,12 @@ func (n *networks) adjust(addresses []netip.Prefix) (problems error) {
 			problems = errors.Join(problems, err)
 			continue
 		}
-		n.open[a.Addr()] = &lanListener{Listener: l, conns: map[net.Conn]bool{}}
+		n.open[a.Addr()] = &lanListener{Listener: l}
 		if n.serve != nil {
 			go n.serve(n.open[a.Addr()])
 		}
 	}
-	return problems
+	return len(n.open), problems
 }
 
 // networkTime is how often it is looked for networks that have come and gone.
@@ -108,7 +98,7 @@ func (n *networks) run(ctx context.Context, serve func(net.Listener)) {
 		if !n.On() {
 			continue
 		}
-		if err := n.adjust(ownAddresses()); err == nil {
+		if _, err := n.adjust(ownAddresses()); err == nil {
 			told = ""
 		} else if err.Error() != told {
 			told = err.Error()
@@ -121,8 +111,8 @@ func (n *networks) run(ctx context.Context, serve func(net.Listener)) {
 // may have an address that all the world reaches.
 type lanListener struct {
 	net.Listener
-	mu    sync.Mutex
-	conns map[net.Conn]bool // nil once it has ended
+	conns sync.Map // those that are open
+	ended atomic.Bool
 }
 
 func (l *lanListener) Accept() (net.Conn, error) {
@@ -134,33 +124,22 @@ func (l *lanListener) Accept() (net.Conn, error) {
 		local, ok := c.LocalAddr().(*net.TCPAddr)
 		remote, ok2 := c.RemoteAddr().(*net.TCPAddr)
 		own := &lanConn{c, l}
-		if ok && ok2 && inLAN(local.AddrPort().Addr(), remote.AddrPort().Addr(), ownAddresses()) && l.add(own) {
+		l.conns.Store(own, nil) // before it is looked whether this has ended: end closes it else
+		if ok && ok2 && inLAN(local.AddrPort().Addr(), remote.AddrPort().Addr(), ownAddresses()) && !l.ended.Load() {
 			return own, nil
 		}
-		c.Close()
+		own.Close()
 	}
-}
-
-func (l *lanListener) add(c *lanConn) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.conns == nil {
-		return false
-	}
-	l.conns[c] = true
-	return true
 }
 
 // end closes it, and all connections that it has taken.
 func (l *lanListener) end() {
+	l.ended.Store(true)
 	l.Close()
-	l.mu.Lock()
-	conns := l.conns
-	l.conns = nil
-	l.mu.Unlock()
-	for c := range conns {
-		c.Close()
-	}
+	l.conns.Range(func(c, _ any) bool {
+		c.(*lanConn).Close()
+		return true
+	})
 }
 
 type lanConn struct {
@@ -169,8 +148,6 @@ type lanConn struct {
 }
 
 func (c *lanConn) Close() error {
-	c.of.mu.Lock()
-	delete(c.of.conns, c)
-	c.of.mu.Unlock()
+	c.of.conns.Delete(c)
 	return c.Conn.Close()
 }

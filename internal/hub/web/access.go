@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -79,11 +80,11 @@ type Access struct {
 	changing sync.Mutex // of changes made here, one at a time
 	fresh    fresh
 
-	mu       sync.Mutex
-	kept     kept
-	revision uint64          // of kept in the vault
-	before   string          // see [Access.Before]
-	there    map[login]being // that something was asked about
+	kept   atomic.Pointer[kept] // is replaced, with mu held, and never edited
+	before string               // see [Access.Before]
+
+	mu    sync.Mutex
+	there map[login]being // that something was asked about
 }
 
 // login is a device, as it came: with its token, or with the cookie that has this
@@ -122,7 +123,8 @@ type kept struct {
 	// Removed are devices whose questions have still to be ended, see [Server.Abandon].
 	Removed []string `json:"removed,omitempty"`
 
-	rest rest
+	rest     rest
+	revision uint64 // in the vault
 }
 
 type keptDevice struct {
@@ -131,7 +133,8 @@ type keptDevice struct {
 	Minted string `json:"id,omitempty"`
 	Hash   []byte `json:"hash"`
 
-	rest rest
+	rest     rest
+	revision uint64 // in the vault
 }
 
 // loginSession is a browser that has logged in. Its cookie goes to every port of
@@ -147,7 +150,8 @@ type loginSession struct {
 	// one it does not count.
 	Maker string `json:"maker,omitempty"`
 
-	rest rest
+	rest     rest
+	revision uint64 // in the vault
 }
 
 type loginCode struct {
@@ -241,18 +245,12 @@ func (a *Access) remove(by *Device, name string) error {
 }
 
 // removed are the devices whose questions have still to be ended.
-func (a *Access) removed() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.kept.Removed
-}
+func (a *Access) removed() []string { return a.kept.Load().Removed }
 
 // List returns the devices, without the owner.
 func (a *Access) List() []Device {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	list := []Device{}
-	for _, d := range a.kept.Devices {
+	for _, d := range a.kept.Load().Devices {
 		list = append(list, d.Device)
 	}
 	return list
@@ -349,9 +347,7 @@ func (a *Access) still(ctx context.Context, d Device) error {
 
 // here is still as far as this hub knows.
 func (a *Access) here(d Device) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.kept.still(d) {
+	if !a.kept.Load().still(d) {
 		return hub.ErrRight
 	}
 	return nil
@@ -372,10 +368,9 @@ func (k *kept) hash(device string) []byte {
 
 // hashes are those of all tokens.
 func (a *Access) hashes() [][]byte {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	all := [][]byte{a.ownerHash()}
-	for _, d := range a.kept.Devices {
+	k := a.kept.Load()
+	all := [][]byte{a.ownerHash(k)}
+	for _, d := range k.Devices {
 		all = append(all, d.Hash)
 	}
 	return all
@@ -384,13 +379,11 @@ func (a *Access) hashes() [][]byte {
 // byToken returns whose token it is: no token is nobody's.
 func (a *Access) byToken(token string) (Device, bool) {
 	hash := sha256.Sum256([]byte(token))
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	found, ok := Device{}, false
-	if subtle.ConstantTimeCompare(hash[:], a.ownerHash()) == 1 {
-		found, ok = a.kept.device(Owner)
+	k, found, ok := a.kept.Load(), Device{}, false
+	if subtle.ConstantTimeCompare(hash[:], a.ownerHash(k)) == 1 {
+		found, ok = k.device(Owner)
 	}
-	for _, d := range a.kept.Devices {
+	for _, d := range k.Devices {
 		if subtle.ConstantTimeCompare(hash[:], d.Hash) == 1 {
 			found, ok = d.known(), true
 		}

@@ -8,9 +8,7 @@ import (
 // Away reports whether the people of a group have said that nobody sits at their
 // terminals. Then a hook may wait for them where the terminal shows nothing meanwhile.
 func (a *Access) Away(group string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Contains(a.kept.Away, groupName(group))
+	return slices.Contains(a.kept.Load().Away, groupName(group))
 }
 
 // setAway notes that a device says so of its groups, or that somebody is back.

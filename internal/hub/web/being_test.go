@@ -45,14 +45,14 @@ func TestBeing(t *testing.T) {
 	require.NoError(t, phone.Err())
 	require.NoError(t, a.change(nil, func(k *kept) error { k.Devices[0].Added = time.Now(); return nil }))
 	require.NoError(t, phone.Err(), "it is the same one")
-	before := acptest.Must(json.Marshal(a.kept))
-	next := a.kept
-	next.Devices = []keptDevice{{Device: a.kept.Devices[0].Device, Hash: []byte("another")}}
+	before := acptest.Must(json.Marshal(a.kept.Load()))
+	next := *a.kept.Load()
+	next.Devices = []keptDevice{{Device: next.Devices[0].Device, Hash: []byte("another")}}
 	data := acptest.Must(json.Marshal(next))
-	require.NoError(t, a.take(data, a.revision+1))
+	require.NoError(t, a.take(data, next.revision+1))
 	require.Error(t, phone.Err(), "it is another one")
-	require.NoError(t, a.take(before, a.revision-1))
-	require.Equal(t, []byte("another"), a.kept.Devices[0].Hash)
+	require.NoError(t, a.take(before, next.revision))
+	require.Equal(t, []byte("another"), a.kept.Load().Devices[0].Hash)
 }
 
 // A login link, a login and its pushes end with their time, with their device and
@@ -106,7 +106,7 @@ func TestLoginsEnd(t *testing.T) {
 	require.ErrorIs(t, a.here(phone), hub.ErrRight, "another login is there")
 	_, ok = a.bySession(session)
 	require.False(t, ok)
-	require.Empty(t, a.kept.Pushes, "where a browser is told is a secret")
+	require.Empty(t, a.kept.Load().Pushes, "where a browser is told is a secret")
 }
 
 // A device has as many browsers as it may, and no more; one more of another may.
@@ -121,7 +121,7 @@ func TestManyBrowsers(t *testing.T) {
 	require.NoError(t, a.addPush(nil, subscription{Device: Owner, Endpoint: "https://push.example/more"}))
 	require.ErrorIs(t, a.addPush(nil, subscription{Device: "nobody"}), ErrNoDevice)
 	require.NoError(t, a.SetOwner("another-token-of-the-owner"))
-	require.Len(t, a.kept.Pushes, maxPushesOf, "the owner's ended")
+	require.Len(t, a.kept.Load().Pushes, maxPushesOf, "the owner's ended")
 }
 
 // A stream that rests goes on after it.

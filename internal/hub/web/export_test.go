@@ -55,8 +55,4 @@ func (s *Server) Taken(pattern string) (can []Can, query, members string, ok boo
 }
 
 // Written counts what was kept.
-func (a *Access) Written() uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.revision
-}
+func (a *Access) Written() uint64 { return a.kept.Load().revision }

@@ -52,10 +52,9 @@ func (a *Access) joinOwner() error {
 }
 
 // ownerHash is that of the token which counts: the one of the store, if it has one.
-// mu is held.
-func (a *Access) ownerHash() []byte {
-	if a.kept.Owner != nil {
-		return a.kept.Owner
+func (a *Access) ownerHash(k *kept) []byte {
+	if k.Owner != nil {
+		return k.Owner
 	}
 	return a.owner[:]
 }
@@ -63,9 +62,7 @@ func (a *Access) ownerHash() []byte {
 // ownerChanged reports whether the owner has another token since this hub was
 // started.
 func (a *Access) ownerChanged() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return !slices.Equal(a.ownerHash(), a.owner[:])
+	return !slices.Equal(a.ownerHash(a.kept.Load()), a.owner[:])
 }
 
 // newOwnerText is what the operator of such a hub has to do. It fits a line of the

@@ -165,35 +165,32 @@ func (a *Access) pushKey() (key pushKey, err error) {
 
 // hasPushKey returns the key of this hub, if there is one.
 func (a *Access) hasPushKey() (key pushKey, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.kept.Push == nil {
-		return key, false
+	if p := a.kept.Load().Push; p != nil {
+		return *p, true
 	}
-	return *a.kept.Push, true
+	return key, false
 }
 
 // pushes returns the browsers that want to be told of such, whose devices may see a
 // question and answer it, and whose login holds.
 func (a *Access) pushes(r *hub.Record, kind PushKind) (list []subscription, key pushKey) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.kept.Push == nil {
+	k := a.kept.Load()
+	if k.Push == nil {
 		return nil, key
 	}
-	for _, p := range a.kept.Pushes {
-		d, ok := a.kept.device(p.Device)
+	for _, p := range k.Pushes {
+		d, ok := k.device(p.Device)
 		if !ok || d.Can != CanAnswer && d.Can != CanAdmin || !d.sees(r) || !p.wants(kind) {
 			continue
 		}
 		live := func(s loginSession) bool {
 			return s.Device == p.Device && bytes.Equal(s.Hash, p.Session) && time.Since(s.Since) < sessionTime
 		}
-		if p.Session == nil || slices.ContainsFunc(a.kept.Sessions, live) {
+		if p.Session == nil || slices.ContainsFunc(k.Sessions, live) {
 			list = append(list, p)
 		}
 	}
-	return list, *a.kept.Push
+	return list, *k.Push
 }
 
 // toEach tells each browser what is for it.

@@ -12,11 +12,10 @@ import (
 // bySession returns whose cookie it is.
 func (a *Access) bySession(id string) (Device, bool) {
 	hash := sha256.Sum256([]byte(id))
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, s := range a.kept.Sessions {
+	k := a.kept.Load()
+	for _, s := range k.Sessions {
 		if subtle.ConstantTimeCompare(hash[:], s.Hash) == 1 && time.Since(s.Since) < sessionTime {
-			d, ok := a.kept.device(s.Device)
+			d, ok := k.device(s.Device)
 			d.session, d.page = string(s.Hash), s.Page
 			return d, ok
 		}
@@ -107,7 +106,7 @@ func (a *Access) being(l login) context.Context {
 	b, ok := a.there[l]
 	if !ok {
 		b.Context, b.end = context.WithCancel(context.Background())
-		if a.kept.holds(l) {
+		if a.kept.Load().holds(l) {
 			a.there[l] = b
 		} else {
 			b.end()

@@ -41,7 +41,7 @@ const changeTime = 20 * time.Second
 func OpenAccess(path, token string) (*Access, error) {
 	f := &file{path: path}
 	a, err := open(context.Background(), f, token)
-	if err == nil && a.kept.Owner != nil && !slices.Equal(a.kept.Owner, a.owner[:]) {
+	if err == nil && a.ownerChanged() {
 		a.before = path + ".before"
 		err = copyPrivate(a.before, path)
 	}
@@ -115,6 +115,7 @@ func open(ctx context.Context, v vault, token string) (*Access, error) {
 		return nil, errShortToken
 	}
 	a := &Access{vault: v, owner: sha256.Sum256([]byte(token)), there: map[login]being{}, fresh: fresh{reading: make(chan struct{}, 1)}, stop: func() {}}
+	a.kept.Store(&kept{})
 	if b, ok := v.(bucket); ok {
 		a.fence = b.store.Fence
 	}
@@ -127,7 +128,7 @@ func open(ctx context.Context, v vault, token string) (*Access, error) {
 			return nil, err
 		case revision != 0:
 			err := a.take(data, revision)
-			a.instance = a.kept.Instance
+			a.instance = a.kept.Load().Instance
 			return a, err
 		}
 		first, err := json.Marshal(kept{Instance: NewToken()[:8]})
@@ -144,10 +145,11 @@ func open(ctx context.Context, v vault, token string) (*Access, error) {
 func (a *Access) take(data []byte, revision uint64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if revision <= a.revision {
+	before := a.kept.Load()
+	if revision <= before.revision {
 		return nil
 	}
-	var k kept
+	k := kept{revision: revision}
 	err := json.Unmarshal(data, &k)
 	if err == nil && k.Version > accessVersion {
 		return fmt.Errorf("the list of devices: expected version %d at most, got %d: a newer hub wrote it", accessVersion, k.Version)
@@ -158,8 +160,7 @@ func (a *Access) take(data []byte, revision uint64) error {
 	if err != nil {
 		return fmt.Errorf("the list of devices is damaged: remove it to start with none: %w", err)
 	}
-	before := a.kept
-	a.kept, a.revision = k, revision
+	a.kept.Store(&k)
 	for l, b := range a.there {
 		was := before.hash(l.device)
 		if !k.holds(l) || was != nil && !slices.Equal(was, k.hash(l.device)) { // or it is another of that name
@@ -182,10 +183,8 @@ func (a *Access) change(by *Device, edit func(*kept) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), changeTime)
 	defer cancel()
 	for {
-		a.mu.Lock()
-		before, old := a.kept, a.revision
-		a.mu.Unlock()
-		next := before
+		before := a.kept.Load()
+		next := *before
 		next.Devices, next.Sessions, next.Codes = slices.Clone(next.Devices), slices.Clone(next.Sessions), slices.Clone(next.Codes)
 		next.Pushes, next.Away = slices.Clone(next.Pushes), slices.Clone(next.Away)
 		if by != nil && !next.still(*by) {
@@ -200,13 +199,13 @@ func (a *Access) change(by *Device, edit func(*kept) error) error {
 		if err != nil {
 			return err
 		}
-		revision, err := a.vault.save(ctx, data, old)
+		revision, err := a.vault.save(ctx, data, before.revision)
 		switch {
 		case err == nil:
 			if err := a.take(data, revision); err != nil {
 				return err
 			}
-			return a.fenceOff(ctx, &before, &next)
+			return a.fenceOff(ctx, before, &next)
 		case !errors.Is(err, hubstore.ErrConflict):
 			return err
 		}

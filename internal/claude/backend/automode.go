@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 )
 
 // In auto mode the CLI denies what its check flags, in words for the model, and asks
@@ -16,10 +19,11 @@ import (
 // before the call is held until then, and a flagged call is asked.
 
 const (
-	autoHook = "acp-bridge-auto"
+	autoCallback = "acp-bridge-auto"
 	// autoTime is how long the CLI waits for the callback, longer than for any model.
 	autoTime = 8 * time.Hour
 
+	blockedFor = "Auto mode blocked this: "
 	notChecked = "Auto mode cannot check this here."
 )
 
@@ -62,10 +66,17 @@ func (p *pump) whole(m claude.Message) {
 	}
 }
 
-// beforeCall takes the callback before a call. What sub-agents do is not in the stream.
-func (p *pump) beforeCall(m claude.Message) {
+// autoHook takes the callback before a call, or the one behind a call that was blocked.
+func (p *pump) autoHook(m claude.Message) {
 	in := m.Get("request.input")
-	if in.Get("permission_mode").Str != "auto" || in.Get("agent_id").Exists() {
+	switch {
+	case in.Get("permission_mode").Str != "auto":
+		p.reply(m.RequestID(), struct{}{})
+		return
+	case in.Get("agent_id").Exists():
+		p.reply(m.RequestID(), p.blocks.reply(in))
+		return
+	case in.Get("hook_event_name").Str == hook.PermissionDenied: // its verdict was not there in time
 		p.reply(m.RequestID(), struct{}{})
 		return
 	}
@@ -89,10 +100,31 @@ func (p *pump) judged() {
 			p.reply(m.RequestID(), struct{}{})
 			continue
 		}
-		p.reply(m.RequestID(), map[string]any{"hookSpecificOutput": map[string]any{
-			"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": why,
-		}})
+		p.reply(m.RequestID(), hook.Ask(why))
 	}
+}
+
+// blocks are the calls of sub-agents that were blocked in this turn, and why. What these do
+// is not in the stream: such a call may be made again, once, and is asked then.
+type blocks map[[sha256.Size]byte]string
+
+func (b blocks) reply(in gjson.Result) json.RawMessage {
+	call := sha256.Sum256([]byte(in.Get("[agent_id,tool_name,tool_input]").Raw))
+	why, known := b[call]
+	switch {
+	case in.Get("hook_event_name").Str != hook.PermissionDenied:
+		if why == "" {
+			return hook.NoSay
+		}
+		b[call] = ""
+		return hook.Ask(why)
+	case known:
+		return hook.NoSay
+	}
+	if b[call] = blockedFor + in.Get("reason").Str; in.Get("reason").Str == hook.Unchecked {
+		b[call] = notChecked
+	}
+	return hook.Retry
 }
 
 func asksFor(verdicts gjson.Result) map[string]string {
@@ -100,7 +132,7 @@ func asksFor(verdicts gjson.Result) map[string]string {
 	for id, v := range verdicts.Map() {
 		switch {
 		case v.Get("outcome").Str == "flagged":
-			asks[id] = "Auto mode blocked this: " + v.Get("explanation").String()
+			asks[id] = blockedFor + v.Get("explanation").String()
 		case v.Get("type").Str == "unavailable":
 			asks[id] = notChecked
 		}

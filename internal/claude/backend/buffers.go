@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
@@ -27,12 +28,11 @@ const (
 	maxBuffer = 256 << 10
 )
 
-// hooks are those that the CLI is asked to call: before each call, for auto mode, and
-// after reads, for an editor that can read its buffers out.
+// hooks are those that the CLI is asked to call: before each call and behind a block, for
+// auto mode, and after reads, for an editor that can read its buffers out.
 func (a *backend) hooks() map[string]any {
-	hooks := map[string]any{"PreToolUse": []any{map[string]any{
-		"matcher": "*", "hookCallbackIds": []string{autoHook}, "timeout": autoTime.Seconds(),
-	}}}
+	auto := []any{map[string]any{"matcher": "*", "hookCallbackIds": []string{autoCallback}, "timeout": autoTime.Seconds()}}
+	hooks := map[string]any{hook.PreToolUse: auto, hook.PermissionDenied: auto}
 	if a.editor().reads {
 		hooks["PostToolUse"] = []any{map[string]any{"matcher": "Read", "hookCallbackIds": []string{readHook}}}
 	}
@@ -41,8 +41,8 @@ func (a *backend) hooks() map[string]any {
 
 // hook answers a callback of the CLI.
 func (p *pump) hook(m claude.Message) {
-	if m.Get("request.callback_id").Str == autoHook {
-		p.beforeCall(m)
+	if m.Get("request.callback_id").Str == autoCallback {
+		p.autoHook(m)
 		return
 	}
 	p.s.out.Errand(m.RequestID(), func(ctx context.Context) func() {

@@ -34,6 +34,7 @@ type pump struct {
 	working bool // something goes on in the background
 	opened  bool
 	auto    autoMode
+	blocks  blocks
 	asks    []inLine
 	knows   map[string]object // what the CLI is asked for beside them
 	// early is what the CLI says before its session is open, whatever it is: until
@@ -43,7 +44,7 @@ type pump struct {
 }
 
 func newPump(s *conversation) *pump {
-	p := &pump{s: s, lane: conn.FuncLane(), painter: newPainter(s), knows: knows()}
+	p := &pump{s: s, blocks: blocks{}, lane: conn.FuncLane(), painter: newPainter(s), knows: knows()}
 	p.painter.output = func(task, session string) (*os.File, error) {
 		return claude.OpenOutput(s.agent.environ(s.env), slices.Compact([]string{session, s.cliID(), s.id}), task)
 	}
@@ -240,6 +241,7 @@ func (p *pump) system(m claude.Message) {
 func (p *pump) result(m claude.Message) {
 	p.s.goesBy(m.SessionID())
 	p.judged()
+	clear(p.blocks)
 	p.askAll(nil) // they belong to the turn
 	end := p.s.resultEnd(m)
 	end.Prompts, end.Usage = answeredBy(m), p.s.turnUsage(m)

@@ -14,14 +14,22 @@ import (
 // pass for one call like it, which the model has to make again.
 
 const (
-	// unchecked is the reason where nothing could check a call.
-	unchecked = "Classifier unavailable"
+	// Unchecked is the reason where nothing could check a call.
+	Unchecked = "Classifier unavailable"
 	maxReason = 300
 	maxTitle  = 100
 )
 
 // NoSay is what a hook replies that has no say.
 var NoSay = json.RawMessage(`{}`)
+
+// Retry is what the hook of a blocked call says: that it may be made again.
+var Retry = output(PermissionDenied, `"retry":true`, "", "")
+
+// Ask is said before a call that a person shall be asked about.
+func Ask(why string) json.RawMessage {
+	return output(PreToolUse, `"permissionDecision":"ask"`, `"permissionDecisionReason":`, string(clean.JSON(why)))
+}
 
 // title is what is called, in a line.
 func (e Event) title() string {
@@ -34,14 +42,13 @@ func (e Event) title() string {
 // blocked asks about a call that auto mode has denied.
 func (e Event) blocked() string {
 	call := "`" + clean.Truncate(clean.Line(e.title()), maxTitle) + "`"
-	if e.Words == unchecked {
+	if e.Words == Unchecked {
 		return "Auto mode could not check " + call + ", and blocked it. Allow this once?"
 	}
 	return "Auto mode blocked " + call + ": " + clean.Truncate(clean.Line(e.Words), maxReason) + ". Allow this once?"
 }
 
-// retries is what the hook of a blocked call says: that it may be made again, after a
-// person's yes.
+// retries is what the hook of a blocked call says after a person's answer.
 func (a Asking) retries(o convert.Outcome) (json.RawMessage, error) {
 	if o.Status != convert.Answered {
 		return NoSay, nil
@@ -50,7 +57,7 @@ func (a Asking) retries(o convert.Outcome) (json.RawMessage, error) {
 	if err != nil || a.choices[i].Denies() {
 		return NoSay, err
 	}
-	return output(PermissionDenied, `"retry":true`, "", ""), nil
+	return Retry, nil
 }
 
 // Retries reports whether a reply lets a blocked call be made again.

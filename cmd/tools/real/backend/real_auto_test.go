@@ -5,6 +5,7 @@ package backend_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -51,6 +52,43 @@ func TestRealAutoModeAsks(t *testing.T) {
 			require.Equal(t, yes, err == nil)
 			require.Equal(t, !yes, told(t, api, "toolu_1").IsError)
 			require.Empty(t, e.Requests, "nothing else is asked")
+		})
+	}
+}
+
+// What a sub-agent was blocked for is asked when it does the same again, and no more often.
+func TestRealAutoModeSubAgentIsAsked(t *testing.T) {
+	t.Parallel()
+	for name, yes := range map[string]bool{"yes": true, "no": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			judged := func(id, tool, flag string, input object) apitest.Reply {
+				r := apitest.Use(apitest.ToolUse(id, tool, input))
+				r.Verdicts = map[string]string{id: flag}
+				return r
+			}
+			work := object{"description": "delegate", "prompt": "work of the sub-agent", "subagent_type": "general-purpose", "run_in_background": false}
+			done, one := apitest.Say("done"), object{"command": "sh -c 'touch one'", "description": "test"}
+			done.Verdicts = map[string]string{}
+			e, api := real(t, judged("toolu_a", "Agent", "", work), done, done)
+			api.When(func(r apitest.Request) bool {
+				return strings.Contains(r.Get("messages.0.content").Raw, "work of the sub-agent")
+			},
+				judged("toolu_1", "Bash", "nobody wanted that", one), judged("toolu_2", "Bash", "nobody wanted that", one),
+				judged("toolu_3", "Bash", "nobody wanted that", one), done)
+			e.Initialize(`{}`)
+			dir := t.TempDir()
+			s := e.Open(dir)
+			e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"auto"}`)
+			turn := e.Prompt(s, "hello")
+			r := e.Asked("touch one")
+			require.Equal(t, "Auto mode blocked this: nobody wanted that", r.Get("toolCall.content.0.content.text").Str)
+			require.NoFileExists(t, filepath.Join(dir, "one"))
+			r.Selects(map[bool]string{true: "allow", false: "reject"}[yes])
+			turn.Ends(acp.StopReasonEndTurn)
+			_, err := os.Stat(filepath.Join(dir, "one"))
+			require.Equal(t, yes, err == nil)
+			require.Empty(t, e.Requests, "it is asked once")
 		})
 	}
 }

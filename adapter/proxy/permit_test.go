@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"io"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 const mayRun = `{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1","title":"Run make","kind":"execute","status":"pending","rawInput":{"command":"make"}},"options":[{"optionId":"once","name":"Allow","kind":"allow_once"},{"optionId":"always","name":"Always","kind":"allow_always"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}`
@@ -36,13 +36,8 @@ func withDesk(t *testing.T, o Options) *permitted {
 func (p *permitted) until(state desk.State) desk.Entry {
 	p.Helper()
 	for {
-		select {
-		case e := <-p.entries:
-			if e.State == state {
-				return e
-			}
-		case <-time.After(patience):
-			require.Fail(p, "nothing happens at the desk", state)
+		if e := acptest.Next(p, p.entries); e.State == state {
+			return e
 		}
 	}
 }

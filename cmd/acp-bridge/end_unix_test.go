@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -39,15 +38,7 @@ func (e silent) Notify(_ context.Context, _ string, params json.RawMessage) { e 
 // sees waits until the editor was asked or told something.
 func (e silent) sees(t *testing.T, what string) {
 	t.Helper()
-	for deadline := time.After(patience); ; {
-		select {
-		case text := <-e:
-			if strings.Contains(text, what) {
-				return
-			}
-		case <-deadline:
-			require.Fail(t, "the editor never saw it", what)
-		}
+	for !strings.Contains(acptest.Next(t, e), what) {
 	}
 }
 

@@ -178,15 +178,7 @@ func followed(t *testing.T, now time.Duration, f func(board *hub.Board, next fun
 			turns:  func(*stream) <-chan struct{} { return nil },
 		})
 	}()
-	f(board, func() *hub.Record {
-		select {
-		case r := <-seen:
-			return r
-		case <-time.After(time.Minute):
-			t.Fatal("nothing was told")
-			return nil
-		}
-	})
+	f(board, func() *hub.Record { return acptest.Next(t, seen) })
 	stop()
 	<-ended
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
@@ -165,12 +166,7 @@ func (h *house) settles(a *agentProcess) {
 
 // gets has an agent take what comes, and judges it.
 func (h *house) gets(a *agentProcess) {
-	var r agentReply
-	select {
-	case r = <-a.reply:
-	case <-time.After(patience):
-		require.Fail(h.t, "what was accepted is lost", "%s asks %+v", a.name, *a.asks)
-	}
+	r := acptest.Next(h.t, a.reply)
 	a.cancel()
 	a.waits = false
 	require.NoError(h.t, r.err)

@@ -24,6 +24,9 @@ func (b *Board) Expire(now time.Time) {
 	b.expire(now)
 }
 
+// Attend has the board look at some time who is gone.
+func (b *Board) Attend(now time.Time) { b.attend(now, now) }
+
 // EndGone ends what those held that are gone.
 func (b *Board) EndGone() { b.endGone() }
 

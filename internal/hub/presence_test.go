@@ -148,23 +148,23 @@ func TestTheAskerIsKnownAtAllHubs(t *testing.T) {
 // when it is back, what they hold is as it was.
 func TestAHubThatWasCutOffEndsNothing(t *testing.T) {
 	t.Parallel()
-	const lease = 2 * time.Second
+	const lease = time.Hour
 	at := natsServer(t)
 	between := netfault.Between(t, at)
 	one, two := boardAt(t, at, hub.Options{Lease: lease}), boardAt(t, "nats://"+between.Addr(), hub.Options{Lease: lease})
-	r := acptest.Must(one.Ask(t.Context(), hub.Asking{Conversation: "c", Name: "id", Asker: "p", Hold: &hub.Hold{},
+	acptest.Must(one.Ask(t.Context(), hub.Asking{Conversation: "c", Name: "id", Asker: "p", Hold: &hub.Hold{},
 		Call: convert.Call{ID: "id", Questions: []convert.Question{{Text: "Go on?"}}}}))
-	ctx, leave := context.WithCancel(t.Context())
-	left := make(chan struct{})
-	go func() { defer close(left); one.Wait(ctx, r) }()
-	defer func() { leave(); <-left }()
 	until(t, two, "id", (*hub.Record).Open)
 	between.Point("") // nobody is served any more
 	between.Set(netfault.Pass)
-	time.Sleep(lease + lease/2)
+	require.Eventually(t, func() bool { return two.Ready() != nil }, patience, time.Millisecond)
+	much := time.Now().Add(2 * lease)
+	two.Attend(much)
 	between.Point(strings.TrimPrefix(at, "nats://"))
 	ask(t, one, "c", "later", "And now?")
 	until(t, two, "later", (*hub.Record).Open) // it is back
+	two.Attend(much.Add(lease / 2))
+	two.EndGone()
 	for _, b := range []*hub.Board{one, two} {
 		r := acptest.Must(b.Find("c", "id"))
 		require.True(t, r.Open() && !r.Gone)

@@ -39,11 +39,11 @@ func Agents() []Agent {
 	return []Agent{
 		{Name: "opencode", Title: "OpenCode", part: pluginOf("opencode")},
 		{Name: "kilo", Title: "Kilo", part: pluginOf("kilo")},
-		{Name: "qwen", Title: "Qwen Code", part: inSettings(homeFile("QWEN_HOME", ".qwen", "settings.json"), shellHooks("qwen", waitMillis, map[string]string{"PermissionRequest": "*"}), endsWith("hook qwen")), hooks: &qwen},
-		{Name: "gemini", Title: "Gemini CLI", part: inSettings(homeFile("", ".gemini", "settings.json"), shellHooks("gemini", waitMillis, map[string]string{"BeforeTool": "ask_user"}), endsWith("hook gemini")), hooks: &gemini},
-		{Name: "copilot", Title: "Copilot CLI", part: ownFile("hooks", homeFile("COPILOT_HOME", ".copilot", "hooks", "acp-bridge.json"), copilotHooks, "hook copilot"), hooks: &copilot},
-		{Name: "kimi", Title: "Kimi Code", part: inTOML(homeFile("KIMI_CODE_HOME", ".kimi-code", "config.toml"), kimiHooks, "hook kimi"), Notice: true},
-		{Name: "grok", Title: "Grok Build", part: ownFile("hooks", homeFile("GROK_HOME", ".grok", "hooks", "acp-bridge.json"), grokHooks, "hook grok"), Notice: true},
+		{Name: "qwen", Title: "Qwen Code", part: inSettings(HomeFile("QWEN_HOME", ".qwen", "settings.json"), shellHooks("qwen", waitMillis, map[string]string{"PermissionRequest": "*"}), endsWith("hook qwen")), hooks: &qwen},
+		{Name: "gemini", Title: "Gemini CLI", part: inSettings(HomeFile("", ".gemini", "settings.json"), shellHooks("gemini", waitMillis, map[string]string{"BeforeTool": "ask_user"}), endsWith("hook gemini")), hooks: &gemini},
+		{Name: "copilot", Title: "Copilot CLI", part: ownFile("hooks", HomeFile("COPILOT_HOME", ".copilot", "hooks", "acp-bridge.json"), copilotHooks, "hook copilot"), hooks: &copilot},
+		{Name: "kimi", Title: "Kimi Code", part: inTOML(HomeFile("KIMI_CODE_HOME", ".kimi-code", "config.toml"), kimiHooks, "hook kimi"), Notice: true},
+		{Name: "grok", Title: "Grok Build", part: ownFile("hooks", HomeFile("GROK_HOME", ".grok", "hooks", "acp-bridge.json"), grokHooks, "hook grok"), Notice: true},
 	}
 }
 
@@ -61,7 +61,7 @@ func FindAgent(name string) (Agent, bool) {
 // system.
 func pluginOf(name string) part {
 	text := func(program string) string { return pluginText(program, "hook", name) }
-	return ownFile("plugin", homeFile("XDG_CONFIG_HOME", ".config", name, "plugin", pluginFileName), text, pluginMark)
+	return ownFile("plugin", HomeFile("XDG_CONFIG_HOME", ".config", name, "plugin", pluginFileName), text, pluginMark)
 }
 
 func (o *Installer) installAgent(ctx context.Context, a Agent) error {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,10 +188,7 @@ func (a *Hook) ofTool(g hooks, tool string, input gjson.Result) error {
 		case !about.Rejects(a.Item.About.Picks[pick]):
 			return g.allowed(), nil
 		}
-		if note == "" {
-			note = "The user rejected this tool use"
-		}
-		return g.refused(note, false), nil
+		return g.refused(cmp.Or(note, "The user rejected this tool use"), false), nil
 	}
 	return nil
 }

@@ -125,14 +125,9 @@ func (k kept) file(session string) string {
 	if !sessionName().MatchString(session) {
 		return ""
 	}
-	home, err := os.UserHomeDir()
-	if own := os.Getenv(k.variable); k.variable != "" && filepath.IsAbs(own) {
-		home, k.dir = own, ""
-	} else if err != nil {
-		return ""
-	}
-	found, _ := filepath.Glob(filepath.Join(home, k.dir, filepath.FromSlash(fmt.Sprintf(k.form, session))))
-	if len(found) != 1 {
+	form, err := HomeFile(k.variable, k.dir, filepath.FromSlash(fmt.Sprintf(k.form, session)))()
+	found, _ := filepath.Glob(form)
+	if err != nil || len(found) != 1 {
 		return ""
 	}
 	return found[0]

@@ -177,9 +177,9 @@ func merged(there []byte, hooks json.RawMessage, ours func(command string, args 
 	return []byte(clean.Indented(hook.Merge(there, hooks, ours)) + "\n"), nil
 }
 
-// homeFile is a file in the folder that an agent keeps in the user's home, or that a
+// HomeFile is a file in the folder that an agent keeps in the user's home, or that a
 // variable names.
-func homeFile(variable string, path ...string) func() (string, error) {
+func HomeFile(variable string, path ...string) func() (string, error) {
 	return func() (string, error) {
 		if dir := os.Getenv(variable); variable != "" && filepath.IsAbs(dir) {
 			return filepath.Join(append([]string{dir}, path[1:]...)...), nil

@@ -38,7 +38,11 @@ export const AcpBridge = async ({ client, directory }) => {
     send({ hello: { directory } })
   }
   try { start() } catch {}
+  const said = (type, sessionID, text) => { try { if (text) send({ event: { type, properties: { sessionID, text } } }) } catch {} }
   return {
+    "chat.message": async ({ sessionID }, { parts }) =>
+      said("chat.message", sessionID, parts.filter((p) => p.type === "text" && !p.synthetic).map((p) => p.text).join("\n")),
+    "experimental.text.complete": async ({ sessionID }, { text }) => said("session.text.ended", sessionID, text),
     event: async ({ event }) => {
       if (!told.test(event.type)) return
       try {

@@ -53,6 +53,7 @@ func (r *run) request(m gjson.Result) {
 		o.name = life.Mint()
 	}
 	it.Agent, it.Dir, it.About.Title = "Codex", cmp.Or(p.Get("cwd").Str, t.dir), root.name
+	root.words.Tell(&it.About)
 	it.Call.Session, it.Call.ID = root.id, o.name
 	if t != root {
 		it.Call.SubAgent = convert.SubAgent{ID: t.id, Task: t.who}

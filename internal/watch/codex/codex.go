@@ -72,7 +72,8 @@ type thread struct {
 	id, parent, name, dir, who string
 	active                     bool
 	followed                   bool
-	skip                       bool // it makes a title, or the like
+	skip                       bool        // it makes a title, or the like
+	words                      about.Words // of the turn
 }
 
 // start says who we are, and looks for threads that are there.
@@ -116,6 +117,9 @@ func (r *run) notified(method string, p gjson.Result) {
 	switch method {
 	case "thread/started":
 		r.know(p.Get("thread"))
+		for _, item := range p.Get(`initialTurnsPage.data.#(status=="inProgress").items`).Array() {
+			r.thread(p.Get("thread.id").Str).hear(item)
+		}
 		r.status(r.thread(p.Get("thread.id").Str), p.Get("thread.status"))
 	case notFollowed:
 		if t := r.thread(id); t.followed && t.active {
@@ -136,6 +140,7 @@ func (r *run) notified(method string, p gjson.Result) {
 	case "item/completed":
 		delete(r.items, id+" "+p.Get("item.id").Str)
 		r.completed(id, p.Get("item"))
+		r.thread(id).hear(p.Get("item"))
 	case "turn/completed":
 		r.over(id)
 		r.rests(r.thread(id), p.Get("turn"))
@@ -144,13 +149,25 @@ func (r *run) notified(method string, p gjson.Result) {
 	}
 }
 
+// hear notes what the user or the agent has said.
+func (t *thread) hear(item gjson.Result) {
+	switch item.Get("type").Str {
+	case "userMessage":
+		t.words.Prompt(item.Get(`content.#(type=="text").text`).Str)
+	case "agentMessage":
+		t.words.Say(item.Get("text").Str + "\n\n")
+	}
+}
+
 // rests tells of the end of a turn. What the user has stopped needs no telling.
 func (r *run) rests(t *thread, turn gjson.Result) {
+	defer func() { t.words = about.Words{} }()
 	status := turn.Get("status").Str
 	if t.parent != "" || t.skip || status != "completed" && status != "failed" {
 		return
 	}
 	ended := desk.Turn{Session: t.id, Agent: "Codex", Dir: t.dir, About: about.About{Title: t.name}}
+	t.words.Tell(&ended.About)
 	if status == "failed" {
 		ended.Err = errors.New(cmp.Or(turn.Get("error.message").Str, "it does not say why"))
 	}
@@ -187,7 +204,7 @@ func (r *run) follow(t *thread) {
 	}
 	t.followed = true
 	id := t.id
-	r.client.ask(r.ctx, "thread/resume", map[string]any{"threadId": id, "excludeTurns": true}, func(reply gjson.Result, ok bool) {
+	r.client.ask(r.ctx, "thread/resume", map[string]any{"threadId": id, "excludeTurns": true, "initialTurnsPage": map[string]int{"limit": 1}}, func(reply gjson.Result, ok bool) {
 		switch {
 		case !ok:
 		case reply.Get("result.thread").Exists():

@@ -4,7 +4,6 @@ package codex_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -41,6 +40,7 @@ type server struct {
 	version string
 	got     chan gjson.Result // what came from us
 	said    chan string
+	begun   string // items of the turn that runs when we come
 	run     sync.WaitGroup
 
 	mu    sync.Mutex
@@ -134,7 +134,7 @@ func (s *server) works() {
 	s.say(fmt.Sprintf(`{"id":%s,"error":{"code":-32600,"message":"no rollout found"}}`, m.Get("id").Raw))
 	m = <-s.got
 	require.Equal(s.t, thread, m.Get("params.threadId").Str)
-	s.replyTo(m, fmt.Sprintf(`{"thread":{"id":%q,"parentThreadId":null,"preview":"Set up a service","cwd":"/src/app","status":{"type":"active","activeFlags":[]}}}`, thread))
+	s.replyTo(m, fmt.Sprintf(`{"thread":{"id":%q,"parentThreadId":null,"preview":"Set up a service","cwd":"/src/app","status":{"type":"active","activeFlags":[]}},"initialTurnsPage":{"data":[{"id":"turn-1","status":"inProgress","items":[%s]}]}}`, thread, s.begun))
 }
 
 // working is a Codex in the midst of a turn, for a test that runs beside others.
@@ -181,12 +181,23 @@ func TestAQuestionIsAnsweredAtTheHub(t *testing.T) {
 	s.Receipt(r, "unknown") // nothing says whose answer it was
 }
 
-func TestAQuestionIsAnsweredInTheTerminal(t *testing.T) {
-	s := working(t)
-	r := s.asks(asked)
-	s.resolved(7) // another one
-	s.resolved(0)
-	require.Contains(t, s.Settled(r).End.Reason, "answered in the terminal")
+func TestWhatEndsInTheTerminal(t *testing.T) {
+	t.Parallel()
+	for reason, c := range map[string]struct {
+		asks string
+		ends func(*server)
+	}{
+		"it was answered in the terminal":    {asked, func(s *server) { s.resolved(7); s.resolved(0) }}, // 7 is another one
+		"answered in the terminal":           {fmt.Sprintf(toolAsks, 1, "shoes"), func(s *server) { s.resolved(1) }},
+		"its turn has ended in the terminal": {asked, func(s *server) { s.say(fmt.Sprintf(`{"method":"thread/closed","params":{"threadId":%q}}`, thread)) }},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			s := working(t)
+			r := s.asks(c.asks)
+			c.ends(s)
+			require.Contains(t, s.Settled(r).End.Reason, reason)
+		})
+	}
 }
 
 // To dismiss a question is what Esc is in the terminal.
@@ -229,8 +240,7 @@ func TestPermission(t *testing.T) {
 			// What is over is over: the end of its turn changes nothing, and the next one is asked.
 			s.completed("commandExecution", "call_run", c.status)
 			s.say(fmt.Sprintf(`{"method":"turn/completed","params":{"threadId":%q,"turn":{"id":"turn-1","status":"completed"}}}`, thread))
-			s.say(strings.NewReplacer(`"id":1`, `"id":2`, "call_run", "call_next").Replace(approval))
-			require.Contains(t, s.Next().Detail, "echo hi > x.txt")
+			require.Contains(t, s.asks(strings.NewReplacer(`"id":1`, `"id":2`, "call_run", "call_next").Replace(approval)).Detail, "echo hi > x.txt")
 		})
 	}
 }
@@ -245,12 +255,19 @@ func TestFileChange(t *testing.T) {
 	require.Contains(t, s.Settled(r).End.Reason, "its turn has ended")
 }
 
-// The end of a turn is told, unless it was stopped.
+// The end of a turn is told, unless it was stopped, with what was said in it. What was said
+// before we were there is in the reply to our request.
 func TestTurnsAreTold(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "0.166.0")
 	turn := s.Turns()
+	s.begun = `{"type":"userMessage","id":"i","content":[{"type":"image","url":"u"},{"type":"text","text":"Set it up"}]}`
 	s.works()
+	s.say(fmt.Sprintf(`{"method":"item/completed","params":{"threadId":%q,"item":{"type":"agentMessage","id":"j","text":"First this."}}}`, thread))
+	r := s.asks(approval)
+	require.Equal(t, []string{"Set it up", "First this."}, []string{r.About.Prompt, r.About.Said})
+	s.say(fmt.Sprintf(`{"method":"turn/completed","params":{"threadId":%q,"turn":{"id":"turn-1","status":"completed"}}}`, thread))
+	require.Equal(t, "First this.", turn().Get("text").Str)
 	for _, status := range []string{`"interrupted"`, `"failed","error":{"message":"no credit"}`, `"completed"`} {
 		s.say(fmt.Sprintf(`{"method":"turn/completed","params":{"threadId":%q,"turn":{"id":"turn-1","status":%s}}}`, thread, status))
 	}
@@ -268,11 +285,7 @@ func TestSubAgent(t *testing.T) {
 	s := working(t)
 	sub := "01a1e511-7df5-75f1-8bbf-d89096450e09"
 	s.say(fmt.Sprintf(`{"method":"thread/started","params":{"thread":{"id":%q,"parentThreadId":%q,"agentRole":"explorer","cwd":"/src/app","status":{"type":"idle"}}}}`, sub, thread))
-	var m map[string]any
-	require.NoError(t, json.Unmarshal([]byte(approval), &m))
-	m["params"].(map[string]any)["threadId"] = sub
-	data := acptest.Must(json.Marshal(m))
-	r := s.asks(string(data))
+	r := s.asks(strings.ReplaceAll(approval, thread, sub))
 	require.Equal(t, thread, r.Conversation)
 	require.Equal(t, "explorer", r.Call.SubAgent.Task)
 }
@@ -293,8 +306,7 @@ func TestTheTurnOfAnotherThread(t *testing.T) {
 	s := working(t)
 	r := s.asks(asked)
 	s.say(`{"method":"turn/completed","params":{"threadId":"01a1e511-7df5-75f1-8bbf-d89096450e09","turn":{"id":"turn-7","status":"completed"}}}`)
-	s.say(approval)
-	s.Next()
+	s.asks(approval)
 	s.Answer(r, watchtest.Picks("SQLite"))
 	m := <-s.got
 	require.Equal(t, "0", m.Get("id").Raw)
@@ -308,8 +320,7 @@ func TestCodexEnds(t *testing.T) {
 	s.cut()
 	require.Contains(t, s.Settled(r).End.Reason, "Codex has ended")
 	s.works()
-	s.say(asked)
-	s.Next()
+	s.asks(asked)
 }
 
 // What is not known is left alone, with one line.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -80,11 +81,7 @@ func (r *run) elicited(id string, p gjson.Result) (it desk.Item, item string, an
 
 // elicitationResult is a reply to a form as Codex has it: nothing is left out.
 func elicitationResult(reply json.RawMessage) string {
-	content := gjson.GetBytes(reply, "content").Raw
-	if content == "" {
-		content = "null"
-	}
-	return `{"action":` + gjson.GetBytes(reply, "action").Raw + `,"content":` + content + `,"_meta":null}`
+	return `{"action":` + gjson.GetBytes(reply, "action").Raw + `,"content":` + cmp.Or(gjson.GetBytes(reply, "content").Raw, "null") + `,"_meta":null}`
 }
 
 // toolOf asks whether a tool of an MCP server may run. Codex asks that in a form without
@@ -93,11 +90,7 @@ func (r *run) toolOf(id string, p gjson.Result) (it desk.Item, item string, answ
 	meta := p.Get("_meta")
 	accept := func(meta string) string { return `{"action":"accept","content":{},"_meta":` + meta + `}` }
 	decisions := []decision{{"Allow once", "", "allow_once", accept("null"), "", true}}
-	offered := meta.Get("persist")
-	if !offered.IsArray() {
-		offered = gjson.Parse("[" + offered.Raw + "]")
-	}
-	for _, persist := range offered.Array() {
+	for _, persist := range meta.Get("persist").Array() {
 		switch persist.Str {
 		case "session":
 			decisions = append(decisions, decision{"Allow for this session", "", "allow_always", accept(`{"persist":"session"}`), "", true})
@@ -156,9 +149,5 @@ func wasDeclined(item gjson.Result) bool {
 	if item.Get("type").Str != "mcpToolCall" {
 		return item.Get("status").Str == "declined"
 	}
-	switch item.Get("error.message").Str {
-	case "user cancelled MCP tool call", "user rejected MCP tool call":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"user cancelled MCP tool call", "user rejected MCP tool call"}, item.Get("error.message").Str)
 }

@@ -60,10 +60,8 @@ func TestToolOfAnMCPServer(t *testing.T) {
 // that is just like it, says nothing about an answer.
 func TestToolCallsThatAreAlike(t *testing.T) {
 	s := working(t)
-	s.say(fmt.Sprintf(toolAsks, 1, "shoes"))
-	first := s.Next()
-	s.say(fmt.Sprintf(toolAsks, 2, "shoes"))
-	second := s.Next()
+	first := s.asks(fmt.Sprintf(toolAsks, 1, "shoes"))
+	second := s.asks(fmt.Sprintf(toolAsks, 2, "shoes"))
 	require.NotEqual(t, first.Key(), second.Key())
 	s.Answer(first, watchtest.Picks("Reject"))
 	require.EqualValues(t, 1, (<-s.got).Get("id").Int())
@@ -79,50 +77,28 @@ func TestToolCallsThatAreAlike(t *testing.T) {
 	s.Receipt(second, "unknown")
 }
 
-// Two tools are called with the same arguments: the card has the one that is asked for.
-func TestToolsWithTheSameArguments(t *testing.T) {
+// The card has the tool that is asked for, as the message says or as the one that was called
+// with these arguments, however often.
+func TestTheToolThatIsAskedFor(t *testing.T) {
 	t.Parallel()
-	const begins = `{"method":"item/started","params":{"item":{"type":"mcpToolCall","id":%q,"server":"shop","tool":%q,"status":"inProgress","arguments":{"what":"shoes"}},"threadId":"` + thread + `","turnId":"turn-1"}}`
-	for name, c := range map[string]struct{ asks, is string }{
-		"the message has the tool": {toolAsks, "buy"},
-		"nothing has the tool":     {strings.ReplaceAll(toolAsks, `run tool \"buy\"?`, `run it?`), "a tool"},
+	const begins = `{"method":"item/started","params":{"item":{"type":"mcpToolCall","id":"call_%d","server":"shop","tool":%q,"status":"inProgress","arguments":{"what":%q}},"threadId":"` + thread + `","turnId":"turn-1"}}`
+	unnamed := strings.ReplaceAll(toolAsks, `run tool \"buy\"?`, `run it?`)
+	for name, c := range map[string]struct {
+		tools, asks, is string
+	}{
+		"the message has the tool": {"look shoes,find shoes,buy shoes", toolAsks, "buy"},
+		"nothing has the tool":     {"look shoes,find shoes,buy shoes", unnamed, "a tool"},
+		"one tool was called":      {"look boots,buy shoes,buy shoes", unnamed, "buy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := working(t)
-			for i, tool := range []string{"look", "find", "show", "buy"} {
-				s.say(fmt.Sprintf(begins, fmt.Sprint("call_", i), tool))
+			for i, call := range strings.Split(c.tools, ",") {
+				tool, what, _ := strings.Cut(call, " ")
+				s.say(fmt.Sprintf(begins, i, tool, what))
 			}
-			s.say(fmt.Sprintf(c.asks, 1, "shoes"))
-			require.Equal(t, c.is, s.Next().Call.Name)
+			require.Equal(t, c.is, s.asks(fmt.Sprintf(c.asks, 1, "shoes")).Call.Name)
 		})
 	}
-}
-
-// A message without the tool's name: one tool was called with these arguments, and it is
-// that one, however often.
-func TestToolThatWasSeen(t *testing.T) {
-	s := working(t)
-	for i, what := range []string{"boots", "shoes", "shoes"} {
-		tool := map[string]string{"boots": "look", "shoes": "buy"}[what]
-		s.say(fmt.Sprintf(`{"method":"item/started","params":{"item":{"type":"mcpToolCall","id":"call_%d","server":"shop","tool":%q,"arguments":{"what":%q}},"threadId":%q}}`, i, tool, what, thread))
-	}
-	s.say(fmt.Sprintf(strings.ReplaceAll(toolAsks, `run tool \"buy\"?`, `run it?`), 1, "shoes"))
-	require.Equal(t, "buy", s.Next().Call.Name)
-}
-
-// What a thread has asked is over when it is closed.
-func TestAThreadIsClosed(t *testing.T) {
-	s := working(t)
-	r := s.asks(asked)
-	s.say(fmt.Sprintf(`{"method":"thread/closed","params":{"threadId":%q}}`, thread))
-	require.Contains(t, s.Settled(r).End.Reason, "ended in the terminal")
-}
-
-func TestToolAnsweredInTheTerminal(t *testing.T) {
-	s := working(t)
-	r := s.asks(fmt.Sprintf(toolAsks, 1, "shoes"))
-	s.resolved(1)
-	require.Contains(t, s.Settled(r).End.Reason, "answered in the terminal")
 }
 
 func TestFormOfAnMCPServer(t *testing.T) {
@@ -192,8 +168,7 @@ func TestForTheTerminalAlone(t *testing.T) {
 	elicits(14, `"mode":"form","_meta":null,"message":"m","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}`)
 	elicits(15, `"mode":"form","_meta":null,"message":"m","requestedSchema":7`)
 	s.say(fmt.Sprintf(`{"method":"item/permissions/requestApproval","id":16,"params":{"threadId":%q,"turnId":"turn-1","itemId":"call_none","permissions":{"network":null,"fileSystem":null}}}`, thread))
-	s.say(formAsks)
-	require.Equal(t, "form", s.Next().Kind, "the only one")
+	require.Equal(t, "form", s.asks(formAsks).Kind, "the only one")
 	require.Empty(t, s.got)
 }
 
@@ -203,9 +178,8 @@ func TestRulesOfACommand(t *testing.T) {
 	rule := func(words string) string {
 		return `{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":` + words + `}}`
 	}
-	s.say(fmt.Sprintf(`{"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":%q,"turnId":"turn-1","itemId":"call_run","command":"rm -rf x","availableDecisions":["accept",%s,%s,%s,"cancel"]}}`,
+	r := s.asks(fmt.Sprintf(`{"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":%q,"turnId":"turn-1","itemId":"call_run","command":"rm -rf x","availableDecisions":["accept",%s,%s,%s,"cancel"]}}`,
 		thread, rule(`["rm","-rf","x"]`), rule(`["rm","-rf x"]`), rule(`["rm","-rf\u200b","x"]`)))
-	r := s.Next()
 	var labels []string
 	for _, o := range r.Call.Questions[0].Options {
 		labels = append(labels, o.Label)

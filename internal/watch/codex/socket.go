@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,17 +25,7 @@ import (
 var Known = []string{"0.166"}
 
 // Socket is where Codex listens.
-func Socket() (string, error) {
-	home := os.Getenv("CODEX_HOME")
-	if home == "" {
-		user, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		home = filepath.Join(user, ".codex")
-	}
-	return filepath.Join(home, "app-server-control", "app-server-control.sock"), nil
-}
+var Socket = watch.HomeFile("CODEX_HOME", ".codex", "app-server-control", "app-server-control.sock")
 
 const (
 	// maxMessage is the most that Codex says at once.
@@ -76,18 +65,11 @@ var versionIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func knows(userAgent string) error {
 	found := versionIn().FindStringSubmatch(userAgent)
 	if found == nil {
-		return unknown(clean.Truncate(clean.Line(userAgent), 80))
+		found = []string{"", clean.Truncate(clean.Line(userAgent), 80), ""}
+	} else if slices.Contains(Known, found[1]) {
+		return nil
 	}
-	for _, v := range Known {
-		if found[1] == v {
-			return nil
-		}
-	}
-	return unknown(found[1] + found[2])
-}
-
-func unknown(version string) error {
-	return watch.Problem(fmt.Sprintf("version %s is not known here (known: %s)", version, Known[0]))
+	return watch.Problem(fmt.Sprintf("version %s is not known here (known: %s)", found[1]+found[2], Known[0]))
 }
 
 // read calls f for each message that is no reply, until the connection ends.

@@ -72,12 +72,8 @@ type choice struct{ reply, label, about, kind string }
 
 func (r *run) choicesOf(p gjson.Result) []choice {
 	list := []choice{{once, "Allow once", "", "allow_once"}}
-	var patterns []string
-	for _, a := range p.Get("always").Array() {
-		patterns = append(patterns, clean.Line(a.String()))
-	}
-	if len(patterns) > 0 {
-		list = append(list, choice{always, "Always allow " + strings.Join(patterns, ", "), "for " + p.Get("permission").Str + ", " + r.until, "allow_always"})
+	if patterns := clean.Line(join(p.Get("always"), ", ")); patterns != "" {
+		list = append(list, choice{always, "Always allow " + patterns, "for " + p.Get("permission").Str + ", " + r.until, "allow_always"})
 	}
 	return append(list, choice{reject, "Reject", "a note says why", "reject_once"})
 }
@@ -122,11 +118,15 @@ func titleOf(p gjson.Result) string {
 	if name == "bash" {
 		return display.Tool{Name: "Bash", Input: json.RawMessage(p.Get("metadata").Raw)}.Info("").Title
 	}
-	var patterns []string
-	for _, a := range p.Get("patterns").Array() {
-		patterns = append(patterns, a.String())
+	return clean.Truncate(clean.Line(name+" "+join(p.Get("patterns"), ", ")), 300)
+}
+
+func join(list gjson.Result, by string) string {
+	var all []string
+	for _, one := range list.Array() {
+		all = append(all, one.String())
 	}
-	return clean.Truncate(clean.Line(name+" "+strings.Join(patterns, ", ")), 300)
+	return strings.Join(all, by)
 }
 
 // inputOf is what a permission is for: all that OpenCode says of it.

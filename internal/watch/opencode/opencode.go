@@ -29,8 +29,9 @@ type run struct {
 	// Of the goroutine that handles events.
 	dir      string
 	sessions map[string]session
-	open     map[string]opened // by the name of the request
-	failed   map[string]bool   // sessions of which it was told
+	open     map[string]opened       // by the name of the request
+	failed   map[string]bool         // sessions of which it was told
+	said     map[string]*about.Words // in the turns of sessions
 }
 
 // api is that of OpenCode. It is told of what answers an asking by tell.
@@ -39,7 +40,7 @@ type api interface {
 }
 
 func newRun(w *watch.Watch, agent, until string) *run {
-	return &run{watch: w, agent: agent, until: until, sessions: map[string]session{}, failed: map[string]bool{}, open: map[string]opened{}, Queue: watch.NewQueue()}
+	return &run{watch: w, agent: agent, until: until, sessions: map[string]session{}, failed: map[string]bool{}, said: map[string]*about.Words{}, open: map[string]opened{}, Queue: watch.NewQueue()}
 }
 
 // session is a conversation, or what a sub-agent does in one.
@@ -54,6 +55,7 @@ type opened struct {
 // rests tells of the end of a turn of a session that is known and no sub-agent's. Behind an
 // error comes the end that follows it, and what the user has stopped needs no telling.
 func (r *run) rests(kind, id string, failure gjson.Result) {
+	defer delete(r.said, id)
 	s, known := r.sessions[id]
 	told := r.failed[id]
 	delete(r.failed, id)
@@ -71,7 +73,17 @@ func (r *run) rests(kind, id string, failure gjson.Result) {
 }
 
 func (r *run) turn(s session) desk.Turn {
-	return desk.Turn{Session: s.id, Agent: r.agent, Dir: cmp.Or(s.dir, r.dir), About: about.About{Title: s.title}}
+	t := desk.Turn{Session: s.id, Agent: r.agent, Dir: cmp.Or(s.dir, r.dir), About: about.About{Title: s.title}}
+	r.words(s.id).Tell(&t.About)
+	return t
+}
+
+// words are what was said in the turn of a session.
+func (r *run) words(session string) *about.Words {
+	if r.said[session] == nil {
+		r.said[session] = &about.Words{}
+	}
+	return r.said[session]
 }
 
 func (r *run) know(info gjson.Result) session {
@@ -123,6 +135,7 @@ func (r *run) ask(ctx context.Context, p gjson.Result, it desk.Item, read func(g
 	}
 	own, root := r.in(ctx, in)
 	it.Agent, it.Dir, it.About.Title = r.agent, cmp.Or(own.dir, it.Dir, r.dir), clean.Line(root.title)
+	r.words(root.id).Tell(&it.About)
 	it.Call.Session, it.Call.ID = root.id, id
 	if own.id != root.id {
 		it.Call.SubAgent = convert.SubAgent{ID: own.id, Task: clean.Line(own.title)}
@@ -166,6 +179,14 @@ func (r *run) get(ctx context.Context, path string) (gjson.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, getTime)
 	defer cancel()
 	return r.do(ctx, http.MethodGet, path, nil)
+}
+
+// each does something with all of a list.
+func (r *run) each(ctx context.Context, path string, do func(context.Context, gjson.Result)) {
+	list, _ := r.get(ctx, path)
+	for _, one := range list.Array() {
+		do(ctx, one)
+	}
 }
 
 type statusError struct {

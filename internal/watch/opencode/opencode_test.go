@@ -181,9 +181,15 @@ func TestTurnsAreTold(t *testing.T) {
 	p.event("session.idle", `{"sessionID":"ses_1main"}`)
 	told := turn()
 	require.Equal(t, []string{"failed", "no credit", "OpenCode", "/src/app"}, []string{told.Get("event").Str, told.Get("text").Str, told.Get("agent").Str, told.Get("cwd").Str})
+	p.event("chat.message", `{"sessionID":"ses_1main","text":"Set it up"}`)
+	p.event("session.text.ended", `{"sessionID":"ses_1main","text":"First this."}`)
+	p.event("session.text.ended", `{"sessionID":"ses_2sub","text":"I look."}`)
+	r := p.asks("question.asked", askedQuestion)
+	require.Equal(t, []string{"Set it up", "First this."}, []string{r.About.Prompt, r.About.Said})
 	p.event("session.idle", `{"sessionID":"ses_1main"}`)
 	told = turn()
-	require.Equal(t, []string{"done", "ses_1main"}, []string{told.Get("event").Str, told.Get("conversation").Str})
+	require.Equal(t, []string{"done", "ses_1main", "First this."}, []string{told.Get("event").Str, told.Get("conversation").Str, told.Get("text").Str})
+	require.Empty(t, p.asks("permission.asked", askedBash).About.Prompt, "it was another turn's")
 }
 
 func TestWithdrawn(t *testing.T) {

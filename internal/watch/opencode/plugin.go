@@ -93,11 +93,7 @@ func (r *plugin) handle(ctx context.Context, line gjson.Result) {
 // look finds what was asked before we were there.
 func (r *plugin) look(ctx context.Context) {
 	for path, ask := range map[string]func(context.Context, gjson.Result){"/question": r.question, "/permission": r.asksLeave} {
-		if list, err := r.get(ctx, path); err == nil {
-			for _, one := range list.Array() {
-				ask(ctx, one)
-			}
-		}
+		r.each(ctx, path, ask)
 	}
 }
 
@@ -124,6 +120,10 @@ func (r *plugin) event(ctx context.Context, kind string, p gjson.Result) {
 		id := cmp.Or(p.Get("sessionID").Str, p.Get("info.id").Str)
 		r.over(id)
 		r.rests(kind, id, p.Get("error"))
+	case "chat.message":
+		r.words(p.Get("sessionID").Str).Prompt(p.Get("text").Str)
+	case texted:
+		r.words(p.Get("sessionID").Str).Say(p.Get("text").Str + "\n\n")
 	case "question.asked":
 		r.question(ctx, p)
 	case "permission.asked":

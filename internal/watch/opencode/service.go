@@ -37,6 +37,7 @@ type service struct {
 	url, password string
 	pid           int64
 	client        http.Client
+	queued        map[string]gjson.Result // what the agent has not read yet
 }
 
 // find reads where the service listens. Its password is for whoever writes the file alone.
@@ -65,7 +66,7 @@ func find() (*service, error) {
 	if ip := net.ParseIP(at.Hostname()); at.Scheme != "http" || at.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, watch.Problem("its service is not on this machine's loopback address")
 	}
-	s := &service{url: strings.TrimSuffix(at.String(), "/"), password: said.Get("password").Str, pid: said.Get("pid").Int()}
+	s := &service{queued: map[string]gjson.Result{}, url: strings.TrimSuffix(at.String(), "/"), password: said.Get("password").Str, pid: said.Get("pid").Int()}
 	// Nothing of the user's goes to another machine, nor where somebody else sends us.
 	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 1, ResponseHeaderTimeout: requestTime}
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -131,7 +132,7 @@ func readEvents(in io.ReadCloser, put func(gjson.Result)) error {
 			continue
 		}
 		switch e := gjson.Parse(string(data)); e.Get("type").Str {
-		case connected, formCreated, formReplied, formCancelled, permissionAsked, permissionReplied, renamed, succeeded, failed, interrupted:
+		case connected, formCreated, formReplied, formCancelled, permissionAsked, permissionReplied, renamed, enqueued, delivered, texted, succeeded, failed, interrupted:
 			put(e)
 		}
 	}
@@ -146,6 +147,9 @@ const (
 	permissionAsked   = "permission.asked"
 	permissionReplied = "permission.replied"
 	renamed           = "session.renamed"
+	enqueued          = "session.inbox.enqueued"
+	delivered         = "session.inbox.delivered"
+	texted            = "session.text.ended"
 	succeeded         = "session.execution.succeeded"
 	failed            = "session.execution.failed"
 	interrupted       = "session.execution.interrupted"
@@ -167,6 +171,15 @@ func (s *service) handle(ctx context.Context, e gjson.Result) {
 		s.ended(p.Get("requestID").Str, false, p)
 	case renamed:
 		delete(s.sessions, id) // it is asked for when it is needed
+	case enqueued:
+		s.queued[p.Get("inboxID").Str] = p.Get("item")
+	case delivered:
+		if item := s.queued[p.Get("inboxID").Str]; item.Get("type").Str == "user" {
+			s.words(id).Prompt(item.Get("payload.text").Str)
+		}
+		delete(s.queued, p.Get("inboxID").Str)
+	case texted:
+		s.words(id).Say(p.Get("text").Str + "\n\n")
 	case succeeded, failed, interrupted:
 		s.over(id)
 		in := s.session(ctx, id)
@@ -177,6 +190,7 @@ func (s *service) handle(ctx context.Context, e gjson.Result) {
 			}
 			s.watch.EndTurn(t)
 		}
+		delete(s.said, id)
 	}
 }
 
@@ -190,21 +204,14 @@ func (s *service) look(ctx context.Context) {
 		}
 		if dir := s.session(ctx, id).dir; !dirs[dir] {
 			dirs[dir] = true
-			forms, _ := s.get(ctx, "/form/request"+located(dir))
-			for _, f := range forms.Array() {
+			s.each(ctx, "/form/request"+located(dir), func(ctx context.Context, f gjson.Result) {
 				if f.Get("sessionID").Str == noSession {
 					s.form(ctx, f, dir)
 				}
-			}
+			})
 		}
-		forms, _ := s.get(ctx, "/session/"+id+"/form")
-		for _, f := range forms.Array() {
-			s.form(ctx, f, "")
-		}
-		permissions, _ := s.get(ctx, "/session/"+id+"/permission")
-		for _, p := range permissions.Array() {
-			s.leave(ctx, p)
-		}
+		s.each(ctx, "/session/"+id+"/form", func(ctx context.Context, f gjson.Result) { s.form(ctx, f, "") })
+		s.each(ctx, "/session/"+id+"/permission", s.leave)
 	}
 }
 
@@ -221,7 +228,7 @@ func (s *service) leave(ctx context.Context, p gjson.Result) {
 	}
 	about := metadata.Raw
 	if files := p.Get("metadata.files"); files.IsArray() {
-		about = string(clean.JSON(map[string]string{"filepath": join(files.Get("#.file")), "diff": join(files.Get("#.patch"))}))
+		about = string(clean.JSON(map[string]string{"filepath": join(files.Get("#.file"), "\n"), "diff": join(files.Get("#.patch"), "\n")}))
 	}
 	old := fmt.Sprintf(`{"id":%s,"sessionID":%s,"permission":%s,"patterns":%s,"always":%s,"metadata":%s}`, p.Get("id").Raw, p.Get("sessionID").Raw,
 		clean.JSON(name), cmp.Or(p.Get("resources").Raw, "[]"), cmp.Or(p.Get("save").Raw, "[]"), cmp.Or(about, "{}"))
@@ -241,14 +248,6 @@ func (s *service) leave(ctx context.Context, p gjson.Result) {
 		}
 		return err
 	})
-}
-
-func join(list gjson.Result) string {
-	var all []string
-	for _, one := range list.Array() {
-		all = append(all, one.String())
-	}
-	return strings.Join(all, "\n")
 }
 
 // input is that of the tool call that needs a permission.

@@ -320,8 +320,17 @@ func TestServiceTurns(t *testing.T) {
 	s.event("session.execution.interrupted", `{"sessionID":"ses_1main","reason":"user"}`)
 	s.event("session.execution.failed", `{"sessionID":"ses_1main","error":{"message":"no credit"}}`)
 	require.Contains(t, turn().Raw, "no credit")
+	for _, item := range []string{`"msg_1","item":{"type":"user","payload":{"text":"Set it up"}}`, `"msg_2","item":{"type":"synthetic","payload":{"text":"Go on"}}`, `"msg_3","item":{"type":"user","payload":{"text":"And then?"}}`} {
+		s.event("session.inbox.enqueued", `{"sessionID":"ses_1main","inboxID":`+item+`}`)
+	}
+	s.event("session.inbox.delivered", `{"sessionID":"ses_1main","inboxID":"msg_1"}`)
+	s.event("session.inbox.delivered", `{"sessionID":"ses_1main","inboxID":"msg_2"}`)
+	s.event("session.text.ended", `{"sessionID":"ses_1main","text":"First this."}`)
+	r := s.asks("permission.asked", shellAsked)
+	require.Equal(t, []string{"Set it up", "First this."}, []string{r.About.Prompt, r.About.Said})
 	s.event("session.execution.succeeded", `{"sessionID":"ses_1main"}`)
-	require.Contains(t, turn().Raw, `"done"`)
+	require.Contains(t, turn().Raw, `"First this."`)
+	require.Empty(t, s.asks("permission.asked", strings.ReplaceAll(shellAsked, "per_1", "per_2")).About.Prompt, "it was another turn's")
 	s.mu.Lock()
 	s.lists["/api/session/ses_1main"] = `{"data":{"id":"ses_1main","title":"Another title","location":{"directory":"/src/app"}}}`
 	s.mu.Unlock()

@@ -46,15 +46,18 @@ func realTest(t *testing.T, name, config string) {
 	c.Start.Env = append(c.Start.Env, config+`={"permission":{"bash":"ask"}}`)
 	c.Open()
 	c.See("Ask anything")
+	turn := s.Turns()
 
 	c.Model.Script(asks("call_1"), modeltest.Say("Noted one."))
 	c.Prompt("first")
 	r := s.Next()
 	c.See("Type your own answer")
+	require.Equal(t, "first", r.About.Prompt)
 	s.Answer(r, watchtest.Picks("SQLite"))
 	require.Contains(t, c.Told("call_1"), `"Which database?"="SQLite"`)
 	s.Receipt(r, "consumed")
 	c.See("Noted one.")
+	require.Equal(t, "Noted one.", turn().Get("text").Str)
 
 	c.Model.Script(asks("call_2"), modeltest.Say("Noted two."))
 	c.Prompt("second")

@@ -53,15 +53,18 @@ func TestRealService(t *testing.T) {
 	})
 	c.See("Ask anything")
 	c.See("fake fake") // the service has told the model: Enter counts
+	turn := s.Turns()
 
 	c.Model.Script(asks("call_1"), modeltest.Say("Noted one."))
 	c.Prompt("first")
 	r := s.Next()
 	require.Equal(t, "OpenCode", r.Agent)
+	require.Equal(t, "first", r.About.Prompt)
 	s.Answer(r, watchtest.Picks("SQLite"))
 	require.Contains(t, c.Told("call_1"), "SQLite")
 	s.Receipt(r, "consumed")
 	c.See("Noted one.")
+	require.Equal(t, "Noted one.", turn().Get("text").Str)
 
 	c.Model.Script(asks("call_2"), modeltest.Say("Noted two."))
 	c.Prompt("second")

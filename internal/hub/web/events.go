@@ -346,21 +346,19 @@ func (s *Server) enter(d Device) error {
 	if !s.take(s.of, d, 1, most) {
 		return statusf(http.StatusTooManyRequests, "too many streams are open: expected at most %d of a device", most)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.streams >= s.most {
-		s.less(s.of, d, 1)
+	if !s.take(s.of, everybody, 1, s.most) {
+		s.release(s.of, d, 1)
 		return statusf(http.StatusServiceUnavailable, "too many streams are open: expected at most %d, and at most half of the open files that the hub may have", s.most)
 	}
-	s.streams++
 	return nil
 }
 
+// everybody stands for all devices in a count.
+var everybody Device
+
 func (s *Server) leave(d Device) {
 	s.release(s.of, d, 1)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.streams--
+	s.release(s.of, everybody, 1)
 }
 
 // take counts n more of a device, if it may have them.
@@ -377,11 +375,6 @@ func (s *Server) take(count map[string]int, d Device, n, most int) bool {
 func (s *Server) release(count map[string]int, d Device, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.less(count, d, n)
-}
-
-// less counts n less. mu is held.
-func (s *Server) less(count map[string]int, d Device, n int) {
 	if count[d.Name] -= n; count[d.Name] == 0 {
 		delete(count, d.Name)
 	}

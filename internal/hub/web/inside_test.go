@@ -37,13 +37,13 @@ func TestBounds(t *testing.T) {
 	require.Equal(t, 512, mostStreams(1024), "the other half is for those who ask and answer")
 	require.Equal(t, 10_000, mostStreams(1<<20))
 	require.Greater(t, openFiles(), 100)
-	s := &Server{streams: maxStreams - 1, most: maxStreams, of: map[string]int{}}
+	s := &Server{most: maxStreams, of: map[string]int{"": maxStreams - 1}}
 	phone := Device{Name: "phone", Can: CanAnswer}
 	require.NoError(t, s.enter(phone))
 	require.ErrorContains(t, s.enter(phone), "at most 10000,", "one too many")
 	s.leave(phone)
 	require.NoError(t, s.enter(phone))
-	s.streams, s.of["phone"], s.of["owner"] = 0, maxStreamsOf, maxStreamsOf
+	s.of[""], s.of["phone"], s.of["owner"] = 0, maxStreamsOf, maxStreamsOf
 	require.ErrorContains(t, s.enter(phone), "256 of a device")
 	require.NoError(t, s.enter(Device{Name: "other", Can: CanAnswer}), "that is another one")
 	require.NoError(t, s.enter(Device{Name: Owner, Can: CanAdmin}))

@@ -79,7 +79,7 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ Device) error
 	values = append(values, fmt.Sprintf("_sum %g", stats.WaitedSeconds), fmt.Sprintf("_count %d", all))
 	metric(&b, "answer_seconds", "histogram", "How long questions waited for their answers.", values...)
 	s.mu.Lock()
-	streams := s.streams
+	streams := s.of[everybody.Name]
 	s.mu.Unlock()
 	metric(&b, "streams", "gauge", "Event streams that are open at this hub.", fmt.Sprintf(" %d", streams))
 	metric(&b, "store_errors_total", "counter", "Writes of this hub that the store did not take.", fmt.Sprintf(" %d", stats.Failed))

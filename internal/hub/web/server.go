@@ -134,9 +134,8 @@ type Server struct {
 	since   time.Time // it was made
 
 	mu        sync.Mutex
-	streams   int
 	most      int                 // streams that may be open
-	of        map[string]int      // streams, by device
+	of        map[string]int      // streams, by device, and of everybody
 	lists     map[string]int      // replies that may be large, by device
 	bytes     map[string]int      // of what is long and on its way, by device
 	mostBytes int                 // of those of a device

@@ -86,7 +86,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request, _ Device) error 
 	slices.Sort(out.Groups)
 	out.Groups = slices.Compact(out.Groups)
 	s.mu.Lock()
-	out.Streams = s.streams
+	out.Streams = s.of[everybody.Name]
 	s.mu.Unlock()
 	return reply(w, out, nil)
 }

@@ -2,12 +2,12 @@
 
 package proc
 
-const (
-	MarkVariable = markVariable
-	AMark        = "4620000000000000001"
-)
+import "strconv"
 
-var WatchScript = watchScript
+const MarkVariable = markVariable
+
+// AMark is one that no child has.
+var WatchScript, AMark = watchScript, strconv.FormatUint(ownMark*perProcess, 10)
 
 // HurryWatcher makes the end that follows on a parent's short.
 func HurryWatcher() { watchGrace = 3 }

@@ -39,7 +39,8 @@ func asChild() {
 }
 
 // A process that stands still for a second behind its question takes nothing for an
-// answer that was written in that time. What a person says later counts.
+// answer that was written in that time. What a person says later counts. If the machine is
+// slower than a person, this is tried again.
 func TestRule3StoodStill(t *testing.T) {
 	t.Parallel()
 	for name := range surfaces {
@@ -47,14 +48,15 @@ func TestRule3StoodStill(t *testing.T) {
 			for _, mute := range []bool{false, true} {
 				t.Run(fmt.Sprint(name, " ", rung, " mute ", mute), func(t *testing.T) {
 					t.Parallel()
-					stoodStill(t, name, rung, mute)
+					for !stoodStill(t, name, rung, mute) {
+					}
 				})
 			}
 		}
 	}
 }
 
-func stoodStill(t *testing.T, name, rung string, mute bool) {
+func stoodStill(t *testing.T, name, rung string, mute bool) (soon bool) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), "SEEN_TEST_SURFACE="+name, "SEEN_TEST_RUNG="+rung)
 	in := acptest.Must(cmd.StdinPipe())
@@ -82,8 +84,8 @@ func stoodStill(t *testing.T, name, rung string, mute bool) {
 	send(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`)
 	send(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/","mcpServers":[]}}`)
 	prompt("begin")
-	stood := false
-	for lines := bufio.NewScanner(out); lines.Scan(); {
+	stood, before, quick := false, time.Now(), make(chan bool, 1)
+	for lines := bufio.NewScanner(out); lines.Scan(); before = time.Now() {
 		m := gjson.Parse(lines.Text())
 		switch id := m.Get("id").Raw; {
 		case m.Get("method").Str == seen.Method && !mute:
@@ -97,17 +99,20 @@ func stoodStill(t *testing.T, name, rung string, mute bool) {
 				continue
 			}
 			stood = true
-			go func() {
+			go func(before time.Time) {
 				time.Sleep(20 * time.Millisecond) // the evidence is there
 				_ = cmd.Process.Signal(syscall.SIGSTOP)
 				answers(m, "first")
+				quick <- time.Since(before) < seen.Person
 				time.Sleep(time.Second)
 				_ = cmd.Process.Signal(syscall.SIGCONT)
-			}()
+			}(before)
 		case m.Get("result.stopReason").Exists():
 			_ = in.Close()
 		}
 	}
 	require.NoError(t, cmd.Wait())
-	require.Equal(t, "second\n", told.String())
+	soon = acptest.Next(t, quick)
+	require.True(t, !soon || told.String() == "second\n", told.String())
+	return soon
 }

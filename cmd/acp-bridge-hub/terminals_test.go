@@ -47,7 +47,7 @@ func TestOneWatchesCodex(t *testing.T) {
 	said.Reset()
 	other = watches(options{data: own}, "127.0.0.1:1", &said)
 	stop()
-	require.Eventually(t, func() bool { return !free() }, 10*time.Second, 10*time.Millisecond, "who did not watch takes over")
+	require.Eventually(t, func() bool { return !free() }, patience, 10*time.Millisecond, "who did not watch takes over")
 	other()
 	require.True(t, free())
 	lock := filepath.Join(filepath.Dir(own), "watch-codex.lock")

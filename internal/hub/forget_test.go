@@ -70,6 +70,7 @@ func TestForgetBy(t *testing.T) {
 		}
 		list, _ := b.Search(hub.Search{Text: "purple anna"})
 		require.Len(t, list, 1, "only what waits for its agent")
+		require.Empty(t, b.Settled("annaanswered", 1), "no word is of two places")
 	}
 	check(b)
 	b.Close()

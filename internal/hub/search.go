@@ -83,19 +83,16 @@ func (r *Record) holds(words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	var b strings.Builder
-	for _, s := range []string{r.Conversation, r.ID, r.Title, r.Agent, r.Machine, r.Dir, r.About.Title, r.About.Branch, r.Detail} {
-		b.WriteString(s + "\n")
-	}
+	said := []string{r.Conversation, r.ID, r.Title, r.Agent, r.Machine, r.Dir, r.About.Title, r.About.Branch, r.Detail}
 	for _, q := range r.Call.Questions {
-		b.WriteString(q.Header + "\n" + q.Text + "\n")
+		said = append(said, q.Header, q.Text)
 	}
 	if r.End != nil {
-		b.WriteString(r.End.By + "\n" + r.End.Outcome + "\n")
+		said = append(said, r.End.By, r.End.Outcome)
 		for _, a := range r.End.Answers {
-			b.WriteString(strings.Join(a.Items(), "\n") + "\n" + a.Note + "\n")
+			said = append(append(said, a.Items()...), a.Note)
 		}
 	}
-	text := strings.ToLower(b.String())
+	text := strings.ToLower(strings.Join(said, "\n"))
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }

@@ -160,6 +160,18 @@ func TestNothingIsLeftOut(t *testing.T) {
 	require.Equal(t, `<div class="part command"><pre dir="ltr"><span class="l" data-n="1">ls</span></pre></div><div class="part quote"><p class="label">The agent says</p><p dir="auto">Look around</p></div>`, string(th.Whole()))
 }
 
+// What is long is begun and the rest of it counted; from ten lines on they have numbers, and what
+// stands between the lines of a change never has.
+func TestFolded(t *testing.T) {
+	for n, want := range map[int][2]bool{9: {}, 10: {true}, 18: {true}, 19: {true, true}} {
+		th := drawn(display.Tool{Name: "Bash", Input: clean.JSON(map[string]string{"command": strings.Repeat("x\n", n-1) + "x"})})
+		begin, more := th.Folded()
+		require.Equal(t, want, [2]bool{strings.Contains(string(begin), `"numbered"`), th.Long()}, n)
+		require.Equal(t, [2]int{min(n, foldAt), max(n-foldAt, 0)}, [2]int{strings.Count(string(begin), "<span"), more}, n)
+	}
+	require.Contains(t, string(drawn(display.Tool{Name: "Edit", Input: json.RawMessage(`{"file_path":"/a","old_string":"x","new_string":"x\n"}`)}).Whole()), `<span class="l gap">`)
+}
+
 // What is drawn is not said again beside it: in our own title, in an agent's name for its
 // shell, in the sentence that Kimi asks with. Everything else an agent says is there.
 func TestNothingIsSaidTwice(t *testing.T) {

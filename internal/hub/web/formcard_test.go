@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
@@ -21,7 +23,8 @@ func (s *site) deployForm(conversation string) *hub.Record {
 		"env":{"type":"string","title":"Environment","enum":["staging","production"],"enumNames":["Staging","Production"]},
 		"count":{"type":"integer","title":"Replicas","minimum":1,"maximum":9,"default":3},
 		"dry":{"type":"boolean","title":"Dry run","description":"Show what would be done, and do nothing"},
-		"regions":{"type":"array","title":"Regions","items":{"type":"string","enum":["eu-west-1","us-east-1"]}}}}`)}.Call())
+		"regions":{"type":"array","title":"Regions","items":{"type":"string","enum":["eu-west-1","us-east-1"]}},
+		"why":{"type":"string","title":"Reason"}}}`)}.Call())
 	form.ID = "toolu_1"
 	rec, err := s.board.Ask(s.t.Context(), hub.Asking{Device: "owner", Conversation: conversation, Agent: "Claude Code", Dir: "/src/deploy", Dialect: "bridge", Kind: "form", Call: form.Call})
 	require.NoError(s.t, err)
@@ -36,7 +39,7 @@ func TestFormTakesNoNote(t *testing.T) {
 		"t0": {"shop"}, "a1": {"0"}, "n1": {"but only after six"}, "a2": {"0"}, "a3": {"0"}, "a4": {"0"}}
 	reply := s.expect(400, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
 	require.Contains(t, reply, "has no place for a note")
-	reply = s.expect(400, "POST", "/conversations/c1/respond", `{"answers":["shop",{"selected":["Staging"],"note":"but only after six"},"3","Yes",null]}`)
+	reply = s.expect(400, "POST", "/conversations/c1/respond", `{"answers":["shop",{"selected":["Staging"],"note":"but only after six"},"3","Yes",null,null]}`)
 	require.Contains(t, reply, "has no place for a note")
 	form.Del("n1")
 	s.expect(200, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
@@ -52,10 +55,12 @@ func TestOnlyFormsAreDeclinedAsAWhole(t *testing.T) {
 	now := s.find("c1", rec.ID)
 	require.True(t, now.Open())
 	rec = s.deployForm("c2")
+	s.ask("c3", convert.Question{Text: "Odd?", Format: "boolean", Closed: true, Options: []convert.Option{{Label: "Yes"}}})
+	require.Equal(t, 3, strings.Count(s.expect(200, "GET", "/", ""), " data-optional"))
 	form = url.Values{"conversation": {inForm("c2")}, "question": {inForm(rec.ID)}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()}, "do": {"decline"}}
 	s.expect(200, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
 	now = s.find("c2", rec.ID)
-	require.Len(t, now.End.Answers, 5)
+	require.Len(t, now.End.Answers, 6)
 }
 
 // The receipt of a form names its fields, as its card does: whose form it is stands beside it.
@@ -63,7 +68,7 @@ func TestReceiptOfAForm(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.deployForm("c1")
-	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":["shop","Staging","3","Yes",null]}`)
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":["shop","Staging","3","Yes",null,null]}`)
 	page := s.expect(200, "GET", "/history", "", "Accept", "text/html")
 	require.Contains(t, page, "<b dir=\"auto\">Name of the service: shop · Environment: Staging · Replicas: 3 · Dry run: Yes</b> · <span dir=\"auto\">MCP server deployer</span>")
 }

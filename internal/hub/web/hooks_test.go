@@ -9,13 +9,14 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
-	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -183,20 +184,6 @@ func TestNoReason(t *testing.T) {
 	s.expect(200, "POST", answering(takes), rejects)
 }
 
-// What Claude Code has taken back, as the hook itself tells by its name, is over.
-func TestHookTakesBack(t *testing.T) {
-	t.Parallel()
-	s := newHooked(t)
-	told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput, "acp_bridge_held", "ONE"))
-	r := s.held
-	s.tell(string(hook.TakenBackIn(hookSession, "another")))
-	s.tell(string(hook.TakenBackIn(hookSession, "ONE")))
-	require.Equal(t, "{}\n", <-told)
-	end := s.settled(r).End
-	require.Equal(t, "failed", end.Outcome)
-	require.Contains(t, end.Reason, "dismissed in the terminal")
-}
-
 // An answer is still there when the connection breaks as it is handed out.
 func TestHookHangsUpAtItsAnswer(t *testing.T) {
 	t.Parallel()
@@ -206,14 +193,40 @@ func TestHookHangsUpAtItsAnswer(t *testing.T) {
 	hangUp()
 	r := s.held
 	s.respond(200, r, `{"Which database?":"SQLite"}`)
+	asks := func(ctx context.Context, body string) {
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, s.url+"/hooks/claude", strings.NewReader(body))
+		req.Header.Set("Authorization", "Bearer "+s.token)
+		req.Header.Set("Content-Type", "application/json")
+		s.server.ServeHTTP(httptest.NewRecorder(), req)
+	}
 	ctx, gone := context.WithCancel(t.Context())
 	gone()
-	req := httptest.NewRequestWithContext(ctx, http.MethodPost, s.url+"/hooks/claude", strings.NewReader(body))
-	req.Header.Set("Authorization", "Bearer "+s.token)
-	req.Header.Set("Content-Type", "application/json")
-	s.server.ServeHTTP(httptest.NewRecorder(), req)
+	asks(ctx, body)
 	told, _ := s.send(body)
 	require.Contains(t, <-told, "SQLite")
+	// One without a name does not come back.
+	leaves := leaving{t.Context(), new(atomic.Bool)}
+	var over sync.WaitGroup
+	over.Go(func() { asks(leaves, saysOf("PermissionRequest", "Bash", bashInput)) })
+	var open []*hub.Record
+	require.Eventually(t, func() bool { open, _ = s.board.Waiting(1); return len(open) > 0 }, patience, time.Millisecond)
+	leaves.gone.Store(true)
+	s.respond(200, open[0], `["Allow"]`)
+	over.Wait()
+	require.Equal(t, "undeliverable", s.settled(open[0]).End.Receipt())
+}
+
+// leaving is a context that is over before anybody is told.
+type leaving struct {
+	context.Context
+	gone *atomic.Bool
+}
+
+func (l leaving) Err() error {
+	if l.gone.Load() {
+		return context.Canceled
+	}
+	return l.Context.Err()
 }
 
 // An event may be longer than anybody reads, and has a limit.

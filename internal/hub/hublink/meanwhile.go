@@ -130,16 +130,16 @@ func (l *Link) Meanwhile(ctx context.Context, c convert.Call) *Left {
 	defer cancel()
 	q := &question{link: l, path: l.pathOf(c.Session)}
 	c.Input = nil
-	status, data, err := q.send(ctx, http.MethodPost, "/left", clean.JSON(Asking{Kind: desk.Question.String(), Asker: l.nonce, Call: c}))
+	_, data, err := q.send(ctx, http.MethodPost, "/left", clean.JSON(Asking{Kind: desk.Question.String(), Asker: l.nonce, Call: c}))
 	var reply struct {
 		Question string
 		looked
 	}
-	if err != nil || status != http.StatusOK || json.Unmarshal(data, &reply) != nil || !reply.waits() {
+	if err != nil || json.Unmarshal(data, &reply) != nil || !reply.waits() {
 		return nil
 	}
 	o, _, by, err := DecodeOutcome(reply.Result)
-	if err != nil || by == "" || o.Status != convert.Answered && o.Status != convert.Cancelled || o.Status == convert.Answered && o.Check(c) != nil {
+	if err != nil || !o.Status.ByPerson() || o.Status == convert.Answered && o.Check(c) != nil {
 		return nil
 	}
 	q.id = reply.Question

@@ -86,6 +86,29 @@ func TestAHubThatTakesNoClaim(t *testing.T) {
 	}
 }
 
+// What a hub says was left counts if a person said it, nobody has used it, and it fits.
+func TestWhatCountsAsLeft(t *testing.T) {
+	t.Parallel()
+	h, says := newHubs(t), ""
+	h.between = func(w http.ResponseWriter, r *http.Request, _ gjson.Result) bool {
+		return strings.HasSuffix(r.URL.Path, "/left") && acptest.Must(io.WriteString(w, says)) > 0
+	}
+	h.start(t.TempDir())
+	link := h.link(new(desk.Desk), io.Discard, token)
+	call := convert.Call{Session: "left", Questions: []convert.Question{{Text: "Go on?", Closed: true, Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}
+	for result, want := range map[string]bool{
+		`"accepted","by":"Ann","result":{"by":"Ann","outcome":"answered","answers":[{"selected":["Yes"]}]}`:   true,
+		`"accepted","by":"Ann","result":{"by":"Ann","outcome":"declined"}`:                                    true,
+		`"consumed","by":"Ann","result":{"by":"Ann","outcome":"answered","answers":[{"selected":["Yes"]}]}`:   false,
+		`"accepted","result":{"outcome":"answered","answers":[{"selected":["Yes"]}]}`:                         false,
+		`"accepted","by":"Ann","result":{"by":"Ann","outcome":"answered","answers":[{"selected":["Maybe"]}]}`: false,
+		`"accepted","by":"Ann","result":{"by":"Ann","outcome":"withdrawn"}`:                                   false,
+	} {
+		says = `{"receipt":` + result + `}`
+		require.Equal(t, want, link.Meanwhile(t.Context(), call) != nil, result)
+	}
+}
+
 // What an older link says of a question that nobody ended, and what an older hub says of
 // one, is nobody's choice.
 func TestOutcomesOfOlderVersions(t *testing.T) {

@@ -31,7 +31,9 @@ func TestAnswerToACallThatWasCancelled(t *testing.T) {
 		one := &ticket{name: "t", call: convert.Call{Questions: []convert.Question{{Text: "Which?"}}}, cancel: func(error) {}, done: make(chan struct{}), waiting: 1, asking: delivered{&to}}
 		one.outcome, _ = one.asking.Wait()
 		close(one.done)
+		s.step(func(all *tickets) { all.add(one) })
 		require.True(t, s.wait(ctx, &sdk.CallToolRequest{}, one).IsError)
+		require.False(t, s.Waits(one.name))
 	}
 	require.Zero(t, to)
 }

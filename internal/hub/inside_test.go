@@ -1,11 +1,13 @@
 package hub
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +17,20 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
+
+// Close waits for what has begun, and nothing begins behind it.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, ran := newBoard(nil, Options{}), 0
+		b.own, b.stop = context.WithCancel(t.Context())
+		b.begin(func() { <-b.own.Done(); time.Sleep(time.Second); ran++ })
+		b.Close()
+		require.Equal(t, 1, ran)
+		b.begin(func() { ran++ })
+		b.done.Wait()
+		require.Equal(t, 1, ran)
+	})
+}
 
 // An asker that another hub tells of is there for a lease from then on.
 func TestToldOfAnAsker(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -39,22 +38,6 @@ func groupsSite(t *testing.T) (s *site, as map[string]string) {
 	s.expect(200, "POST", "/conversations/c2/respond", `{"answers":{"Which azure database?":"Postgres"}}`, "Authorization", as["blue-phone"])
 	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", as["red-bot"])
 	return s, as
-}
-
-// The page's form of a group's question is for those of the group.
-func TestAGroupsFormIsNotForOthers(t *testing.T) {
-	t.Parallel()
-	s, as := groupsSite(t)
-	blue := acptest.Must(s.board.FindRef(hub.Ref{Group: "blue", Conversation: "c1"}))
-	form := url.Values{
-		"group": {"blue"}, "conversation": {inForm("c1")}, "question": {inForm("toolu_1")},
-		"revision": {fmt.Sprint(blue.Revision)}, "asked": {blue.Fingerprint()}, "a0": {"0"}, "do": {"answer"},
-	}.Encode()
-	for _, who := range []string{"red-phone", "plain-phone"} {
-		s.requestStatus(404, "POST", "/answer", form, "Authorization", as[who], "Content-Type", "application/x-www-form-urlencoded")
-	}
-	now := acptest.Must(s.board.FindRef(hub.Ref{Group: "blue", Conversation: "c1"}))
-	require.Equal(t, blue.Revision, now.Revision, "nobody touched it")
 }
 
 // A stream tells each group of its own, from the beginning and after.

@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // besides is an editor whose user picks the first option, and writes something beside it
@@ -30,8 +31,7 @@ type besides struct {
 func (b *besides) RequestPermission(_ context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	resp := acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(r.Options[0].OptionId)}
 	if b.asked[r.ToolCall.ToolCallId] {
-		text, err := json.Marshal(r.ToolCall.Content)
-		require.NoError(b.t, err)
+		text := acptest.Must(json.Marshal(r.ToolCall.Content))
 		b.remark = b.remark || strings.Contains(string(text), condition)
 		return resp, nil
 	}
@@ -45,8 +45,7 @@ const condition = "only if staging is green"
 // Words beside a pick may be a condition. Either the agent gets them, or there is no answer
 // yet: in every dialect, and wherever they are written.
 func TestWordsBesideAPickAreNotDropped(t *testing.T) {
-	files, err := filepath.Glob("../testdata/golden/dialect/*/*.txtar")
-	require.NoError(t, err)
+	files := acptest.Must(filepath.Glob("../testdata/golden/dialect/*/*.txtar"))
 	refused := map[string]bool{}
 	for _, name := range files {
 		data, err := os.ReadFile(name)

@@ -31,8 +31,7 @@ func formOf(t require.TestingT, id, properties string) ask.FormCall {
 		return true
 	})
 	list, _ := json.Marshal(required)
-	f, err := ask.ServerForm{Server: "shop", Message: "Please", Schema: json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(list) + `}`)}.Call()
-	require.NoError(t, err)
+	f := acptest.Must(ask.ServerForm{Server: "shop", Message: "Please", Schema: json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(list) + `}`)}.Call())
 	f.Session, f.ID = "s1", id
 	return f
 }

@@ -87,8 +87,7 @@ func TestFormByDeclaration(t *testing.T) {
 	e.selects(request, "SQLite")
 	require.Equal(t, one("SQLite"), first.wait().Answers)
 
-	_, err := io.WriteString(e.out, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"elicitation":{"form":{}}}}}`+"\n")
-	require.NoError(t, err)
+	acptest.Must(io.WriteString(e.out, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"elicitation":{"form":{}}}}}`+"\n"))
 	for {
 		if caps, ok := e.conn.ClientCapabilities(); ok {
 			require.NotNil(t, caps.Elicitation)
@@ -123,8 +122,7 @@ func TestFormThatFailsIsRemembered(t *testing.T) {
 
 func TestButtonsThatFailLeadToTheConversation(t *testing.T) {
 	client := &scripted{buttons: []any{"Oracle"}, words: []any{"2", "postgresql"}}
-	a := adapter.New(client, nil)
-	o := acptest.Must(a.Ask(t.Context(), callOf("q", pick, pick)))
+	o := acptest.Must(adapter.New(client, nil).Ask(t.Context(), callOf("q", pick, pick)))
 	require.Equal(t, append(one("SQLite"), one("PostgreSQL")...), o.Answers)
 	require.Equal(t, []string{"button q", "words q", "words q:2"}, client.asked)
 }

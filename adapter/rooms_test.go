@@ -111,8 +111,7 @@ func TestRooms(t *testing.T) {
 		}
 		rel := acptest.Must(filepath.Rel("..", name))
 		pkg := path.Dir(filepath.ToSlash(rel))
-		f := acptest.Must(parser.ParseFile(files, name, nil, parser.ImportsOnly))
-		for _, spec := range f.Imports {
+		for _, spec := range acptest.Must(parser.ParseFile(files, name, nil, parser.ImportsOnly)).Imports {
 			imported := acptest.Must(strconv.Unquote(spec.Path.Value))
 			seen++
 			if computes(pkg) {

@@ -125,8 +125,7 @@ func (e *editor) drain() (leave func()) {
 // request's id.
 func (e *editor) reply(request gjson.Result, response string) {
 	e.t.Helper()
-	line := strings.ReplaceAll(response, "ID", request.Get("id").Raw)
-	acptest.Must(io.WriteString(e.out, line+"\n"))
+	acptest.Must(io.WriteString(e.out, strings.ReplaceAll(response, "ID", request.Get("id").Raw)+"\n"))
 }
 
 func (e *editor) result(request gjson.Result, result string) {

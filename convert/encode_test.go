@@ -35,8 +35,7 @@ func encodes(t require.TestingT, c convert.Call) {
 		sent = append(sent, dialect.ClaudeResult(c, o))
 	}
 	for _, v := range sent {
-		line, err := json.Marshal(map[string]any{"params": map[string]any{"response": map[string]any{"response": v}}})
-		require.NoError(t, err)
+		line := acptest.Must(json.Marshal(map[string]any{"params": map[string]any{"response": map[string]any{"response": v}}}))
 		require.NotContains(t, string(line), "\n")
 	}
 }
@@ -100,8 +99,7 @@ func TestDeepInput(t *testing.T) {
 	documents = append(documents, more...)
 	rapid.Check(t, func(t *rapid.T) {
 		depth := rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(985, 1010), rapid.IntRange(9_980, 10_010), rapid.IntRange(10_010, 40_000)).Draw(t, "depth")
-		document := place(rapid.SampledFrom(documents).Draw(t, "document"), depth)
-		req, err := dialect.Decode([]byte(document), "")
+		req, err := dialect.Decode([]byte(place(rapid.SampledFrom(documents).Draw(t, "document"), depth)), "")
 		if depth > 1000 {
 			require.Error(t, err)
 		}
@@ -120,10 +118,8 @@ func TestDeepInput(t *testing.T) {
 		require.EqualError(t, err, "input nests too deep: at most 1000 levels")
 	}
 	deep := place(`{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","x":%s}}}}`, 1001)
-	_, err := ask.ParseForm(json.RawMessage(deep))
-	require.ErrorIs(t, err, convert.ErrTooDeep)
-	_, err = ask.ServerForm{Schema: json.RawMessage(place(`{"type":"object","properties":{"a":{"type":"string","x":%s}}}`, 1001))}.Call()
-	require.ErrorIs(t, err, convert.ErrTooDeep)
+	require.ErrorIs(t, acptest.Err(ask.ParseForm(json.RawMessage(deep))), convert.ErrTooDeep)
+	require.ErrorIs(t, acptest.Err(ask.ServerForm{Schema: json.RawMessage(place(`{"type":"object","properties":{"a":{"type":"string","x":%s}}}`, 1001))}.Call()), convert.ErrTooDeep)
 }
 
 // A call that was made in Go may have any input, or that of another call.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func given(multi bool, labels ...string) convert.Call {
@@ -127,8 +128,7 @@ func TestReadAnswers(t *testing.T) {
 		{Text: "Which database?", Options: []convert.Option{{Label: "PostgreSQL"}, {Label: "SQLite"}}},
 		{Text: "What name?"},
 	}}
-	answers, err := call.ReadAnswers([]byte(`["postgresql","order-processor"]`))
-	require.NoError(t, err)
+	answers := acptest.Must(call.ReadAnswers([]byte(`["postgresql","order-processor"]`)))
 	require.Equal(t, []convert.Answer{{Selected: []string{"PostgreSQL"}}, {Text: "order-processor"}}, answers)
 	for in, want := range map[string]string{
 		`["SQLite"]`:            `question 2: no answer given: "What name?" (1 given for 2 questions)`,
@@ -168,8 +168,7 @@ func TestReadAnswersByQuestion(t *testing.T) {
 		require.Equal(t, want, answers, in)
 	}
 	call.Questions[1].Text = call.Questions[0].Text
-	_, err := call.ReadAnswers([]byte(`{"Which\ndatabase?":2}`))
-	require.ErrorIs(t, err, convert.ErrDuplicateQuestion)
+	require.ErrorIs(t, acptest.Err(call.ReadAnswers([]byte(`{"Which\ndatabase?":2}`))), convert.ErrDuplicateQuestion)
 }
 
 // The answer to a single question needs no list around it.
@@ -197,8 +196,7 @@ func TestReadAnswersOfOneQuestion(t *testing.T) {
 		`null`:           `question 1: no answer given: "Which?"`,
 		`true`:           `question 1: wrong type: answer must be a label, a number, your own words, or a list of them, got a boolean`,
 	} {
-		_, err := many.ReadAnswers([]byte(in))
-		require.EqualError(t, err, want, in)
+		require.EqualError(t, acptest.Err(many.ReadAnswers([]byte(in))), want, in)
 	}
 }
 

@@ -9,12 +9,12 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func TestParseKeepsWhatItReads(t *testing.T) {
 	input := `{"questions":[{"question":"Q?","header":"H","multiSelect":true,"options":[{"label":"a","description":"d","preview":"p"},"b"]}]}`
-	call, err := convert.Parse([]byte(input), convert.Limits{})
-	require.NoError(t, err)
+	call := acptest.Must(convert.Parse([]byte(input), convert.Limits{}))
 	require.Equal(t, []convert.Question{{
 		Text: "Q?", Header: "H", MultiSelect: true,
 		Options: []convert.Option{{Label: "a", Description: "d", Preview: "p"}, {Label: "b"}},
@@ -73,10 +73,8 @@ func TestLimits(t *testing.T) {
 		"five, two alike": `{"questions":[{"question":"a?"},{"question":"a?"},{"question":"b?"},{"question":"c?"},{"question":"d?"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := convert.Parse([]byte(input), anything)
-			require.NoError(t, err)
-			_, err = convert.Parse([]byte(input), convert.Limits{})
-			require.Error(t, err)
+			acptest.Must(convert.Parse([]byte(input), anything))
+			require.Error(t, acptest.Err(convert.Parse([]byte(input), convert.Limits{})))
 		})
 	}
 }
@@ -133,12 +131,9 @@ func TestCheckRefusesAnswersThatDoNotFit(t *testing.T) {
 // Input of nothing but brackets is refused, however long it is.
 func TestDeepNesting(t *testing.T) {
 	deep := []byte(`{"questions":` + strings.Repeat("[", 5_000_000))
-	_, err := convert.Parse(deep, convert.Limits{})
-	require.ErrorIs(t, err, convert.ErrInvalidJSON)
-	_, err = ask.FormOutcome(convert.Call{Questions: make([]convert.Question, 1)}, deep)
-	require.ErrorIs(t, err, convert.ErrProtocol)
-	_, err = ask.ParseForm(deep)
-	require.ErrorIs(t, err, convert.ErrInvalidJSON)
+	require.ErrorIs(t, acptest.Err(convert.Parse(deep, convert.Limits{})), convert.ErrInvalidJSON)
+	require.ErrorIs(t, acptest.Err(ask.FormOutcome(convert.Call{Questions: make([]convert.Question, 1)}, deep)), convert.ErrProtocol)
+	require.ErrorIs(t, acptest.Err(ask.ParseForm(deep)), convert.ErrInvalidJSON)
 }
 
 // A model that gave too many or too few options is told how many are taken.
@@ -148,8 +143,7 @@ func TestOptionCountSaysHowMany(t *testing.T) {
 		"expected 1 to 4, got 5":     {MinOptions: -1},
 		"expected at least 6, got 5": {MinOptions: 6, MaxOptions: -1},
 	} {
-		_, err := convert.Parse([]byte(`{"questions":[{"question":"a?","options":["1","2","3","4","5"]}]}`), limits)
-		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, acptest.Err(convert.Parse([]byte(`{"questions":[{"question":"a?","options":["1","2","3","4","5"]}]}`), limits)), want)
 	}
 	// Where nobody says how many, it is as many as a person can be asked.
 	q := convert.Question{Text: "a?", Options: make([]convert.Option, 1001)}

@@ -251,8 +251,7 @@ func checkText(t require.TestingT, text string) {
 // object draws an object with fields that tools know and values that they may
 // not expect.
 func object(t *rapid.T, label string) json.RawMessage {
-	fields := rapid.MapOfN(rapid.SampledFrom(allKeys), value(2), 0, 8).Draw(t, label)
-	return acptest.Must(json.Marshal(fields))
+	return acptest.Must(json.Marshal(rapid.MapOfN(rapid.SampledFrom(allKeys), value(2), 0, 8).Draw(t, label)))
 }
 
 func content(t *rapid.T) json.RawMessage {
@@ -295,8 +294,7 @@ func trouble() *rapid.Generator[string] {
 func TestDeepResult(t *testing.T) {
 	deep := strings.Repeat("[", 10<<20)
 	content := acptest.Must(json.Marshal(deep))
-	got := display.Tool{Name: "mcp__x__y"}.Ended(display.Result{Content: content}, "/")
-	require.NotEmpty(t, got.Content)
+	require.NotEmpty(t, display.Tool{Name: "mcp__x__y"}.Ended(display.Result{Content: content}, "/").Content)
 	display.Tool{Name: "Bash"}.Ended(display.Result{Content: json.RawMessage(deep)}, "/")
 	display.Tool{Name: "Edit", Input: json.RawMessage(deep)}.Info("/")
 }

@@ -65,8 +65,7 @@ var readable = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u
 // expect compares a section with got, or with -update puts got there.
 func expect(t *testing.T, ar *txtar.Archive, name string, got any) {
 	t.Helper()
-	b := acptest.Must(json.MarshalIndent(got, "", "  "))
-	text := readable.Replace(string(b)) + "\n"
+	text := readable.Replace(string(acptest.Must(json.MarshalIndent(got, "", "  ")))) + "\n"
 	for i := range ar.Files {
 		if ar.Files[i].Name != name {
 			continue

@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	auq "github.com/acp-bridge/acp-bridge/adapter/askuserquestion"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
@@ -207,21 +208,17 @@ func TestStdinResolver(t *testing.T) {
 	var out strings.Builder
 	resolver := auq.StdinResolver{In: in, Out: &out}
 
-	answers, err := resolver.Ask(t.Context(), req)
-	require.NoError(t, err)
+	answers := acptest.Must(resolver.Ask(t.Context(), req))
 	require.Equal(t, []auq.Answer{{Question: "One?", Selected: []string{"b"}}, {Question: "Which?", Selected: []string{"a", "c"}}}, answers)
 	require.Contains(t, out.String(), "One?\n1. a\n2. b\nType a number, a label or your own words. An empty line cancels.\n> Your answer: b\n")
 
-	answers, err = resolver.Ask(t.Context(), req)
-	require.NoError(t, err)
+	answers = acptest.Must(resolver.Ask(t.Context(), req))
 	require.Equal(t, []auq.Answer{{Question: "One?", Other: "words"}, {Question: "Which?", Selected: []string{"a"}}}, answers)
 
-	_, err = resolver.Ask(t.Context(), req)
-	require.ErrorIs(t, err, auq.ErrResolverCancelled, "an empty line")
+	require.ErrorIs(t, acptest.Err(resolver.Ask(t.Context(), req)), auq.ErrResolverCancelled, "an empty line")
 	rest, _ := io.ReadAll(in)
 	require.Equal(t, "left over\n", string(rest))
-	_, err = resolver.Ask(t.Context(), req)
-	require.ErrorIs(t, err, auq.ErrResolverCancelled, "the end of the input")
+	require.ErrorIs(t, acptest.Err(resolver.Ask(t.Context(), req)), auq.ErrResolverCancelled, "the end of the input")
 }
 
 func TestStdinResolverEndsWithItsContext(t *testing.T) {

@@ -288,8 +288,7 @@ func TestPlace(t *testing.T) {
 	tickets := map[string]*desk.Ticket{}
 	mu.Lock()
 	for _, id := range []string{"one", "two"} {
-		ticket := d.Place(t.Context(), desk.Item{Kind: desk.Form, Call: question("s", id)})
-		tickets[id] = ticket
+		tickets[id] = d.Place(t.Context(), desk.Item{Kind: desk.Form, Call: question("s", id)})
 	}
 	mu.Unlock()
 	require.Empty(t, told)

@@ -122,8 +122,7 @@ func call(t *testing.T, s *sdk.ClientSession, arguments string) (text string, is
 
 func TestTool(t *testing.T) {
 	a := newAsks()
-	s := mcp.New(mcp.Options{Resolver: a, Session: "s1", Version: "7"})
-	c := connect(t, s, nil)
+	c := connect(t, mcp.New(mcp.Options{Resolver: a, Session: "s1", Version: "7"}), nil)
 	require.Equal(t, mcp.ServerName, c.InitializeResult().ServerInfo.Name)
 	require.Contains(t, c.InitializeResult().Instructions, mcp.ToolName)
 	tools := acptest.Must(c.ListTools(t.Context(), nil))
@@ -160,8 +159,7 @@ func TestWithdrawnIsNotDismissed(t *testing.T) {
 		"the question was withdrawn":     adapter.Static{Err: convert.ErrWithdrawn},
 		"context canceled":               adapter.Static{Err: ended.Err()},
 	} {
-		c := connect(t, mcp.New(mcp.Options{Resolver: resolver}), nil)
-		text, isError := call(t, c, questions)
+		text, isError := call(t, connect(t, mcp.New(mcp.Options{Resolver: resolver}), nil), questions)
 		require.True(t, isError)
 		require.NotContains(t, text, "dismissed")
 		require.Contains(t, text, want)

@@ -178,8 +178,7 @@ func TestSameID(t *testing.T) {
 	require.Equal(t, "one", p.next().Answers[0].Answer)
 	p.ask("r1", "Third?")
 	require.Equal(t, "Third?", <-asked)
-	_, err := io.WriteString(p.in, opal+"\n"+opal+"\n") // of another kind, twice
-	require.NoError(t, err)
+	acptest.Must(io.WriteString(p.in, opal+"\n"+opal+"\n")) // of another kind, twice
 	require.True(t, p.out.Scan())
 	require.Equal(t, `{"error":{"code":-32600,"message":"a request with this id is open"},"id":7,"jsonrpc":"2.0"}`, p.out.Text())
 	answer <- "three"

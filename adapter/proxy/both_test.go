@@ -218,8 +218,7 @@ var both = []struct {
 		d.editor.until("$/cancel_request")
 		d.editor.result(request, selected("Yes"))
 		d.agent.asks("b")
-		next := d.editor.until("session/request_permission")
-		d.editor.result(next, selected("No"))
+		d.editor.result(d.editor.until("session/request_permission"), selected("No"))
 		require.Equal(d, "No", d.agent.gets("b"))
 	}},
 }

@@ -76,8 +76,7 @@ func TestChain(t *testing.T) {
 			c.initialize(noForms, `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`)
 			// To the agent, and back.
 			c.send(`{"jsonrpc":"2.0","id":7,"method":"session/new","params":{"cwd":"/x","mcpServers":[]}}`)
-			got := c.inner()
-			require.JSONEq(t, `{"method":"session/new","params":{"cwd":"/x","mcpServers":[]}}`, got.Raw)
+			require.JSONEq(t, `{"method":"session/new","params":{"cwd":"/x","mcpServers":[]}}`, c.inner().Raw)
 			c.send(`{"jsonrpc":"2.0","id":` + c.last.Raw + `,"result":{"sessionId":"s1"}}`)
 			require.JSONEq(t, `{"jsonrpc":"2.0","id":7,"result":{"sessionId":"s1"}}`, c.next().Raw)
 			c.send(`{"jsonrpc":"2.0","method":"_ext/x","params":[1]}`)
@@ -92,8 +91,7 @@ func TestChain(t *testing.T) {
 			// A question.
 			ask := gjson.Parse(oneLine(grokAsks))
 			c.says("9", `{"method":"_x.ai/ask_user_question","params":`+ask.Get("params").Raw+`}`)
-			request := c.until("session/request_permission")
-			c.result(request, selected("SQLite"))
+			c.result(c.until("session/request_permission"), selected("SQLite"))
 			require.JSONEq(t, `{"jsonrpc":"2.0","id":9,"result":{"outcome":"accepted","answers":{"Which database?":["SQLite"]}}}`, c.reply().Raw)
 		})
 	}

@@ -25,8 +25,7 @@ func ExampleRelay() {
 	}()
 
 	go fmt.Fprintln(editor, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`)
-	lines := bufio.NewReader(agentIn)
-	asked, _ := lines.ReadString('\n')
+	asked, _ := bufio.NewReader(agentIn).ReadString('\n')
 	fmt.Println("the agent sees", gjson.Get(asked, "params.clientCapabilities.elicitation"))
 	go fmt.Fprintln(agent, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}`)
 	answered, _ := bufio.NewReader(editorIn).ReadString('\n')

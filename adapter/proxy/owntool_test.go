@@ -84,8 +84,7 @@ func TestRule8OwnToolIsAllowed(t *testing.T) {
 
 // A model that waits on with its ticket may do so, if there is such a ticket.
 func TestRule8OnlyATicketThatWaits(t *testing.T) {
-	p := initialized(t, Options{Agent: shortLimit(profileNamed("droid"))}, noForms)
-	a := p.open(t, "s1")
+	a := initialized(t, Options{Agent: shortLimit(profileNamed("droid"))}, noForms).open(t, "s1")
 	ticket := ticketIn(t, <-a.use(nil))
 	a.editor.until("session/request_permission")
 	for input, allowed := range map[string]bool{
@@ -95,8 +94,7 @@ func TestRule8OnlyATicketThatWaits(t *testing.T) {
 		`{"ticket":"` + ticket + `","command":"rm"}`:             false,
 		strings.TrimSuffix(toolQuestions, "}") + `,"ticket":""}`: false,
 	} {
-		call := filled(wire["droid"].asks, input)
-		line := a.permission("s1", call)
+		line := a.permission("s1", filled(wire["droid"].asks, input))
 		if allowed {
 			require.JSONEq(t, `{"jsonrpc":"2.0","id":5,"result":`+selected("once")+`}`, a.agent.next().Raw)
 			continue
@@ -125,24 +123,21 @@ func TestRule8LookAlikesAreForTheUser(t *testing.T) {
 		`{"toolCallId":"u","title":"delete","_meta":{"toolName":"mcp__acp-bridge__ask_the_user"},"rawInput":` + toolQuestions + `}`,
 		`{"toolCallId":"u","title":["acp-bridge___ask_the_user"],"rawInput":` + toolQuestions + `}`,
 	} {
-		line := a.permission("s1", call)
-		require.Equal(t, line, a.editor.next().Raw)
+		require.Equal(t, a.permission("s1", call), a.editor.next().Raw)
 	}
 	line := a.permission("other", filled(wire["droid"].asks, toolQuestions))
 	require.Equal(t, line, a.editor.next().Raw, "a session without the tool")
 	t.Run("an agent that nobody knows", func(t *testing.T) {
 		a := withToolFor(t, "")
 		for _, w := range wire {
-			line := a.permission("s1", filled(w.asks, toolQuestions))
-			require.Equal(t, line, a.editor.next().Raw)
+			require.Equal(t, a.permission("s1", filled(w.asks, toolQuestions)), a.editor.next().Raw)
 		}
 	})
 	t.Run("a tool call that has ended", func(t *testing.T) {
 		a := withToolFor(t, "goose")
 		a.shows("s1", filled(wire["goose"].shows, toolQuestions))
 		a.shows("s1", `{"sessionUpdate":"tool_call_update","toolCallId":"t9","status":"completed"}`)
-		line := a.permission("s1", filled(wire["goose"].asks, toolQuestions))
-		require.Equal(t, line, a.editor.next().Raw)
+		require.Equal(t, a.permission("s1", filled(wire["goose"].asks, toolQuestions)), a.editor.next().Raw)
 	})
 	t.Run("a server of the editor's own with our name", func(t *testing.T) {
 		p := initialized(t, Options{Agent: profileNamed("gemini")}, noForms)
@@ -227,8 +222,7 @@ func TestTwoCallsOfTheTool(t *testing.T) {
 // Rule 4: what waits with a ticket ends with its turn. An answer that was not
 // fetched is no answer to the same words in a later one.
 func TestRule4TicketsOfAnEarlierTurn(t *testing.T) {
-	p := initialized(t, Options{Agent: shortLimit(profileNamed("goose"))}, noForms)
-	a := p.open(t, "s1")
+	a := initialized(t, Options{Agent: shortLimit(profileNamed("goose"))}, noForms).open(t, "s1")
 	turn := func(id string) gjson.Result {
 		a.editor.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"go"}]}}`)
 		return a.agent.until("session/prompt")
@@ -272,8 +266,7 @@ func TestRule8NamesThatMayBeAnother(t *testing.T) {
 	} {
 		t.Run(agent, func(t *testing.T) {
 			a := withToolFor(t, agent)
-			line := a.permission("s1", call)
-			require.Equal(t, line, a.editor.next().Raw)
+			require.Equal(t, a.permission("s1", call), a.editor.next().Raw)
 		})
 	}
 }

@@ -176,8 +176,7 @@ func TestWhatEachAgentGets(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 7))
-			play(t, r, seed%2 == 0)
+			play(t, rand.New(rand.NewPCG(seed, 7)), seed%2 == 0)
 		})
 	}
 }

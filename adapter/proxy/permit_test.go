@@ -68,8 +68,7 @@ func TestPermitSameMoment(t *testing.T) {
 		got := p.agent.next()
 		won := <-done == nil
 		require.Equal(t, won, got.Get("result.outcome.optionId").Str == "no", "%s", got.Raw)
-		end := p.until(desk.Settled)
-		require.Equal(t, won, end.By == "phone")
+		require.Equal(t, won, p.until(desk.Settled).By == "phone")
 		p.agent.send(chunk("on")) // the editor may have been told, and no more
 		for m := p.editor.next(); m.Get("method").Str != "session/update"; m = p.editor.next() {
 			require.Equal(t, "$/cancel_request", m.Get("method").Str)

@@ -64,13 +64,11 @@ func TestManyQuestionsAreOpen(t *testing.T) {
 	p.asker = adapter.New(&asking{p: p}, nil)
 	var open []*asking
 	for n := range maxOpen {
-		q := acptest.Must(p.enter(strconv.Itoa(n), "s1", false, nil))
-		open = append(open, q)
+		open = append(open, acptest.Must(p.enter(strconv.Itoa(n), "s1", false, nil)))
 	}
 	require.ErrorContains(t, acptest.Err(p.enter("one more", "s1", false, nil)), "1000 questions are open")
 	open[0].leave(nil)
-	q := acptest.Must(p.enter("one more", "s1", false, nil))
-	for _, q := range append(open[1:], q) {
+	for _, q := range append(open[1:], acptest.Must(p.enter("one more", "s1", false, nil))) {
 		q.leave(nil)
 	}
 }

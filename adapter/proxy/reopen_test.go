@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // opensAnew begins to open the session anew, and returns the agent's end of it.
@@ -32,8 +34,7 @@ func (a *toolAgent) loadsTool() (request gjson.Result, url string) {
 // there reports whether a tool is.
 func there(t *testing.T, url string) bool {
 	once := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	r, err := once.Get(url) // which it does not take
-	require.NoError(t, err)
+	r := acptest.Must(once.Get(url)) // which it does not take
 	require.NoError(t, r.Body.Close())
 	return r.StatusCode != http.StatusNotFound
 }

@@ -103,7 +103,6 @@ func TestAgentEndsBeforeTheEditorReads(t *testing.T) {
 		return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 	}, patience, time.Millisecond, "it has said all, and is gone")
 	time.Sleep(2 * proc.Grace) // what must not happen needs time to happen
-	text := acptest.Must(io.ReadAll(out))
-	require.Equal(t, 60, strings.Count(string(text), "\n"))
+	require.Equal(t, 60, strings.Count(string(acptest.Must(io.ReadAll(out))), "\n"))
 	require.ErrorIs(t, <-ended, errAgentGone)
 }

@@ -28,8 +28,7 @@ type toolAgent struct {
 func withTool(t *testing.T) *toolAgent { return withToolFor(t, "goose") }
 
 func withToolFor(t *testing.T, agent string) *toolAgent {
-	p := initialized(t, Options{Agent: profileNamed(agent), Tool: ToolAlways}, noForms)
-	return p.open(t, "s1")
+	return initialized(t, Options{Agent: profileNamed(agent), Tool: ToolAlways}, noForms).open(t, "s1")
 }
 
 // open opens a session with the tool.
@@ -152,8 +151,7 @@ func TestToolServerNames(t *testing.T) {
 func TestToolPortIsClosed(t *testing.T) {
 	a := withTool(t)
 	address := strings.TrimPrefix(strings.TrimSuffix(a.url, a.url[strings.LastIndexByte(a.url, '/'):]), "http://")
-	c := acptest.Must(net.Dial("tcp", address))
-	require.NoError(t, c.Close())
+	require.NoError(t, acptest.Must(net.Dial("tcp", address)).Close())
 	a.cancel(nil)
 	<-a.ended
 	require.Error(t, acptest.Err(net.Dial("tcp", address)))

@@ -70,6 +70,5 @@ func TestToolOverHTTPWhereTaken(t *testing.T) {
 
 func TestRelayToolSaysWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, RelayTool(t.Context(), nil, nil, ""), ToolAddress)
-	a := withTool(t)
-	require.ErrorContains(t, RelayTool(t.Context(), nil, nil, a.url+"x"), "404")
+	require.ErrorContains(t, RelayTool(t.Context(), nil, nil, withTool(t).url+"x"), "404")
 }

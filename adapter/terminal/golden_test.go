@@ -51,8 +51,7 @@ func onTerminal(t *testing.T, ar *txtar.Archive, g ttytest.PickerCase, size stri
 	}
 	r := c.end()
 	require.Empty(t, r.Err)
-	got := acptest.Must(json.MarshalIndent(r.Outcome, "", "  "))
-	require.Equal(t, outcome, string(got)+"\n")
+	require.Equal(t, outcome, string(acptest.Must(json.MarshalIndent(r.Outcome, "", "  ")))+"\n")
 	c.wait("the record:\n"+left, func(s string) bool {
 		s = strings.TrimRight(strings.ReplaceAll(s, "█", ""), "\n")
 		want := strings.TrimRight(left, "\n")

@@ -139,8 +139,7 @@ func TestPlainLeavesTheRest(t *testing.T) {
 	require.NoError(t, w.Close())
 	outcome := acptest.Must(terminal.Resolver{In: r, Out: io.Discard}.Ask(t.Context(), one(database).Call))
 	require.Equal(t, convert.Answered, outcome.Status)
-	rest := acptest.Must(io.ReadAll(r))
-	require.Equal(t, "rest\n", string(rest))
+	require.Equal(t, "rest\n", string(acptest.Must(io.ReadAll(r))))
 }
 
 // TestPlainFile answers from a regular file, which cannot be polled.

@@ -174,8 +174,7 @@ func TestDumb(t *testing.T) {
 	c := start(t, one(database), 80, 24, "TERM=dumb")
 	c.Sees("Type cancel to cancel.")
 	c.Sends("sqlite\n")
-	r := c.hungUp()
-	require.Equal(t, []string{"SQLite"}, r.Outcome.Answers[0].Selected)
+	require.Equal(t, []string{"SQLite"}, c.hungUp().Outcome.Answers[0].Selected)
 	require.NotContains(t, c.Wrote(), "\x1b")
 	c = start(t, one(database), 80, 24, "TERM=dumb")
 	c.Sees(">")
@@ -275,15 +274,13 @@ func TestRule3TypedBefore(t *testing.T) {
 		for kept := false; !kept; {
 			ptmx, ask := pair(t)
 			ask.Plain = plain
-			_, err := io.WriteString(ptmx, "1\r\n1\r\n1") // the last one without its end
-			require.NoError(t, err)
+			acptest.Must(io.WriteString(ptmx, "1\r\n1\r\n1")) // the last one without its end
 			done := answering(t.Context(), ask, one(database).Call)
 			until(t, ptmx, "SQLite")
 			began := time.Now()
 			acptest.Must(io.WriteString(ptmx, "1\r"))
 			go func() { _, _ = io.Copy(io.Discard, ptmx) }()
-			o := insists(t, ptmx, answer, done)
-			if kept = o.Answers[0].Selected[0] == "SQLite"; !kept {
+			if kept = insists(t, ptmx, answer, done).Answers[0].Selected[0] == "SQLite"; !kept {
 				require.GreaterOrEqual(t, time.Since(began), seen.Hands, "plain %v, by what was typed too early", plain)
 			}
 		}

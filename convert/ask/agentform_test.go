@@ -116,8 +116,7 @@ func TestSecretForm(t *testing.T) {
 
 // A client with forms gets an agent's form as it came, unknown members and all.
 func TestAgentFormIsPassedOn(t *testing.T) {
-	form := acptest.Must(ask.AgentForm{Params: json.RawMessage(kimiForm)}.Call())
-	request := form.Request()
+	request := acptest.Must(ask.AgentForm{Params: json.RawMessage(kimiForm)}.Call()).Request()
 	sent := acptest.Must(json.Marshal(request))
 	require.JSONEq(t, kimiForm, string(sent))
 
@@ -147,8 +146,7 @@ func TestAgentFormAddress(t *testing.T) {
 // an option like any other.
 func TestNoneOfTheAboveIsAnOption(t *testing.T) {
 	c := convert.Call{ID: "c", Questions: []convert.Question{{Text: "Which?", Options: []convert.Option{{Label: "a"}, {Label: "None of the above"}}}}}
-	params := acptest.Must(json.Marshal(ask.Form(c)))
-	form := acptest.Must(ask.AgentForm{Params: params}.Call())
+	form := acptest.Must(ask.AgentForm{Params: acptest.Must(json.Marshal(ask.Form(c)))}.Call())
 	require.Equal(t, c.Questions[0].Options, form.Questions[0].Options)
 }
 

@@ -48,8 +48,7 @@ func TestInvalidReplyLeavesNothing(t *testing.T) {
 			asking := ask.New(call, 0, ask.Options{})
 			var want []int
 			if before != "" {
-				step := acptest.Must(asking.Reply(picked(before, nil, nil)))
-				require.Equal(t, ask.Again, step)
+				require.Equal(t, ask.Again, acptest.Must(asking.Reply(picked(before, nil, nil))))
 				want = []int{1}
 			}
 			request, answer, round := asking.Request(), asking.Answer(), asking.Round()

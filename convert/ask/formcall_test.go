@@ -18,8 +18,7 @@ import (
 func TestFormThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		call := acptest.Call(t)
-		params := acptest.Must(json.Marshal(ask.Form(call)))
-		form := acptest.Must(ask.ParseForm(params))
+		form := acptest.Must(ask.ParseForm(acptest.Must(json.Marshal(ask.Form(call)))))
 		require.Len(t, form.Questions, len(call.Questions))
 		shown := make([]convert.Answer, len(call.Questions))
 		want := make([]convert.Answer, len(call.Questions))

@@ -177,8 +177,7 @@ func TestServerAddress(t *testing.T) {
 	require.JSONEq(t, `{"action":"accept"}`, string(reply))
 	reply = acptest.Must(f.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Decline")}}))
 	require.JSONEq(t, `{"action":"decline"}`, string(reply))
-	_, err := f.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}}})
-	require.ErrorIs(t, err, convert.ErrBadAnswer)
+	require.ErrorIs(t, acptest.Err(f.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}}})), convert.ErrBadAnswer)
 	for _, bad := range []string{"", "example.com", "https://example.com/\n", "https://example.com/\u202e", "https://exa mple.com"} {
 		address.URL = bad
 		require.ErrorIs(t, acptest.Err(address.Call()), convert.ErrWrongType, bad)

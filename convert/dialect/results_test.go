@@ -23,10 +23,8 @@ var textResults = []string{"codex", "copilot", "gemini", "go", "opal", "qwen"}
 // goldenCalls are the calls of the corpus whose cases match a pattern.
 func goldenCalls(t testing.TB, patterns ...string) (calls [][]byte) {
 	for _, pattern := range patterns {
-		files := acptest.Must(filepath.Glob("../../testdata/golden/" + pattern + ".txtar"))
-		for _, name := range files {
-			data := acptest.Must(os.ReadFile(name))
-			for _, section := range txtar.Parse(data).Files {
+		for _, name := range acptest.Must(filepath.Glob("../../testdata/golden/" + pattern + ".txtar")) {
+			for _, section := range txtar.Parse(acptest.Must(os.ReadFile(name))).Files {
 				if section.Name == "call.json" {
 					calls = append(calls, section.Data)
 				}

@@ -52,8 +52,7 @@ func TestSpec(t *testing.T) {
 // The limits are Claude's where the agent took the tool from there.
 func TestSpecLimits(t *testing.T) {
 	for _, id := range []string{"claude", "go", "phoenix", "qwen", "kimi", "gemini"} {
-		spec := acptest.Must(dialect.Spec(id))
-		list := gjson.GetBytes(spec.Schema, "properties.questions")
+		list := gjson.GetBytes(acptest.Must(dialect.Spec(id)).Schema, "properties.questions")
 		options := list.Get("items.properties.options")
 		require.Equal(t, []int64{1, convert.MaxQuestions, convert.MinOptions, convert.MaxOptions},
 			[]int64{list.Get("minItems").Int(), list.Get("maxItems").Int(), options.Get("minItems").Int(), options.Get("maxItems").Int()}, id)

@@ -106,8 +106,7 @@ func TestWhenSomethingIsDue(t *testing.T) {
 	var asked []*hub.Record
 	for _, c := range []string{"a", "b"} {
 		asks(t, board, c)
-		r := acptest.Must(board.Find(c, ""))
-		asked = append(asked, r)
+		asked = append(asked, acptest.Must(board.Find(c, "")))
 	}
 	l := longWait{browsers: browsers{server, false, time.Hour}, begin: time.Now(), waits: map[string]*hub.Record{}, told: map[string]bool{}}
 	require.Equal(t, time.Hour, l.tell(t.Context(), l.begin), "nothing waits")
@@ -116,8 +115,7 @@ func TestWhenSomethingIsDue(t *testing.T) {
 	}
 	first, second := asked[0].Asked.Add(time.Hour), asked[1].Asked.Add(time.Hour)
 	require.Equal(t, time.Minute, l.tell(t.Context(), first.Add(-time.Minute)))
-	settled := acptest.Must(board.Cancel(t.Context(), asked[0].Ref(), "phone"))
-	l.change(t.Context(), settled)
+	l.change(t.Context(), acptest.Must(board.Cancel(t.Context(), asked[0].Ref(), "phone")))
 	require.Equal(t, time.Minute, l.tell(t.Context(), first.Add(-time.Minute)))
 	require.Equal(t, max(second.Sub(first), time.Hour/600), l.tell(t.Context(), first))
 	require.Len(t, l.waits, 1)

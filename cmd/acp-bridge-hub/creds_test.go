@@ -23,8 +23,7 @@ func guardedNATS(t *testing.T) (url, creds string) {
 	t.Helper()
 	pair := func(make func() (nkeys.KeyPair, error)) (nkeys.KeyPair, string) {
 		p := acptest.Must(make())
-		public := acptest.Must(p.PublicKey())
-		return p, public
+		return p, acptest.Must(p.PublicKey())
 	}
 	operator, operatorKey := pair(nkeys.CreateOperator)
 	account, accountKey := pair(nkeys.CreateAccount)
@@ -36,12 +35,10 @@ func guardedNATS(t *testing.T) (url, creds string) {
 		if key == accountKey {
 			claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: -1, DiskStorage: -1}
 		}
-		signed := acptest.Must(claims.Encode(operator))
-		require.NoError(t, resolver.Store(key, signed))
+		require.NoError(t, resolver.Store(key, acptest.Must(claims.Encode(operator))))
 	}
 	signed := acptest.Must(jwt.NewUserClaims(userKey).Encode(account))
-	seed := acptest.Must(user.Seed())
-	data := acptest.Must(jwt.FormatUserConfig(signed, seed))
+	data := acptest.Must(jwt.FormatUserConfig(signed, acptest.Must(user.Seed())))
 	creds = filepath.Join(t.TempDir(), "hub.creds")
 	require.NoError(t, os.WriteFile(creds, data, 0o600))
 	s := acptest.Must(server.NewServer(&server.Options{

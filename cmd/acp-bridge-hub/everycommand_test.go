@@ -44,8 +44,7 @@ var foreign = map[string]string{
 func shownCommands(t *testing.T) (lines []string) {
 	texts := clitest.Texts(program())
 	for _, name := range append(glob(t, "../acp-bridge/topics/*.txt"), "../../README.md", "../../SECURITY.md") {
-		data := acptest.Must(os.ReadFile(name))
-		texts = append(texts, string(data))
+		texts = append(texts, string(acptest.Must(os.ReadFile(name))))
 	}
 	lines = clitest.Commands(program(), texts...)
 	require.Greater(t, len(lines), 12)
@@ -113,8 +112,7 @@ func TestEveryCommandRuns(t *testing.T) {
 		require.Contains(t, shownCommands(t), line)
 		require.NoError(t, understood(strings.Fields(line)[1:]))
 		require.True(t, slices.ContainsFunc(append(glob(t, "*_test.go"), glob(t, "../tools/real/hub/*_test.go")...), func(name string) bool {
-			data := acptest.Must(os.ReadFile(name))
-			return strings.Contains(string(data), "\nfunc "+test+"(")
+			return strings.Contains(string(acptest.Must(os.ReadFile(name))), "\nfunc "+test+"(")
 		}), test)
 	}
 }

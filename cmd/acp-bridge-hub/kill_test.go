@@ -138,8 +138,7 @@ func TestCommands(t *testing.T) {
 	dir := t.TempDir()
 	command := func(args ...string) (int, string, string) {
 		var out, errOut bytes.Buffer
-		code := run(t.Context(), append(args, "--data", dir), &out, &errOut)
-		return code, out.String(), errOut.String()
+		return run(t.Context(), append(args, "--data", dir), &out, &errOut), out.String(), errOut.String()
 	}
 	// Without a hub the folder is changed, with one the hub is asked.
 	code, out, _ := command("device", "add", "laptop", "--can", "admin")
@@ -168,8 +167,6 @@ func TestCommands(t *testing.T) {
 		require.Equal(t, 2, code, args)
 	}
 	for _, name := range []string{"token", "access.json", "address"} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		require.NoError(t, err)
-		require.EqualValues(t, 0o600, info.Mode().Perm(), name)
+		require.EqualValues(t, 0o600, acptest.Must(os.Stat(filepath.Join(dir, name))).Mode().Perm(), name)
 	}
 }

@@ -145,8 +145,7 @@ func TestOwnCertificate(t *testing.T) {
 		require.Equal(t, c.same, first == again, c.later)
 	}
 	for _, name := range []string{"tls.crt", "tls.key"} {
-		info := acptest.Must(os.Stat(filepath.Join(dir, name)))
-		require.Zero(t, info.Mode().Perm()&0o077, name)
+		require.Zero(t, acptest.Must(os.Stat(filepath.Join(dir, name))).Mode().Perm()&0o077, name)
 	}
 	require.Equal(t, "AB:CD:0F", colons("abcd0f"))
 

@@ -136,8 +136,7 @@ func TestNoticeBelow(t *testing.T) {
 		"https://ntfy.example/a%2Fb":               "https://ntfy.example/a%2Fb/7f",
 		"https://ntfy.example":                     "https://ntfy.example/7f",
 	} {
-		n := acptest.Must(parseNotice(address))
-		require.Equal(t, want, (&notifier{notice: n}).below("7f"))
+		require.Equal(t, want, (&notifier{notice: acptest.Must(parseNotice(address))}).below("7f"))
 	}
 }
 

@@ -30,8 +30,7 @@ func TestOperate(t *testing.T) {
 		require.Contains(t, known, " "+flag, flag)
 	}
 	for _, line := range regexp.MustCompile(`(?m)^ *(?:ExecStart=\S*/|ENTRYPOINT .*?"|)acp-bridge-hub ([^\n]*[^\\\n])$`).FindAllStringSubmatch(out.String(), -1) {
-		words := strings.Fields(strings.Split(line[1], "  ")[0])
-		require.NoError(t, understood(words), line[0])
+		require.NoError(t, understood(strings.Fields(strings.Split(line[1], "  ")[0])), line[0])
 	}
 }
 
@@ -52,8 +51,7 @@ func TestNoLink(t *testing.T) {
 		r, w := io.Pipe()
 		args := append([]string{"--data", t.TempDir(), "--listen", "127.0.0.1:0"}, flags...)
 		go func() {
-			code := run(ctx, args, io.Discard, w)
-			w.CloseWithError(fmt.Errorf("exit code %d", code))
+			w.CloseWithError(fmt.Errorf("exit code %d", run(ctx, args, io.Discard, w)))
 		}()
 		var said strings.Builder
 		lines := bufio.NewReader(r)
@@ -74,8 +72,7 @@ func TestNoLink(t *testing.T) {
 	require.Regexp(t, `(?m)^acp-bridge-hub \S+, commit .+, data in /.+$`, said)
 	require.NotContains(t, starts("--no-link"), "login")
 	require.Regexp(t, `(?m)^  ExecStart=.* --no-link `, operate)
-	image := acptest.Must(os.ReadFile("Containerfile"))
-	require.Regexp(t, `(?m)^ENTRYPOINT .*"--no-link"`, string(image))
+	require.Regexp(t, `(?m)^ENTRYPOINT .*"--no-link"`, string(acptest.Must(os.ReadFile("Containerfile"))))
 }
 
 // understood reports what is wrong with a command line.
@@ -144,7 +141,6 @@ func TestPublicURL(t *testing.T) {
 	for _, bad := range []string{"hub.example", "https://hub.example/path", "ftp://hub.example", "https://u:p@hub.example", "https://hub.example/?x"} {
 		require.Equal(t, exitUsage, run(t.Context(), []string{"--public-url", bad, "--data", p.dir}, io.Discard, io.Discard), bad)
 	}
-	plain := startHub(t, t.TempDir(), "127.0.0.1:0")
-	p = plain
+	p = startHub(t, t.TempDir(), "127.0.0.1:0")
 	require.False(t, login("localhost", "http://localhost").Cookies()[0].Secure)
 }

@@ -30,8 +30,7 @@ import (
 func TestLoginWithoutAHub(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := startHub(t, dir, "127.0.0.1:0")
-	p.kill()
+	startHub(t, dir, "127.0.0.1:0").kill()
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("somebody got %q", r.Header.Get("Authorization"))
 	}))
@@ -106,12 +105,10 @@ func TestTokenFileWithoutAToken(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	first := acptest.Must(ownerToken(options{data: dir}))
 	require.Greater(t, len(first), 16)
-	again := acptest.Must(ownerToken(options{data: dir}))
-	require.Equal(t, first, again)
+	require.Equal(t, first, acptest.Must(ownerToken(options{data: dir})))
 	info := acptest.Must(os.Stat(path))
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	left := acptest.Must(os.ReadDir(dir))
-	require.Len(t, left, 1)
+	require.Len(t, acptest.Must(os.ReadDir(dir)), 1)
 	named := filepath.Join(dir, "mine")
 	require.NoError(t, os.WriteFile(named, []byte(" \n"), 0o600))
 	require.ErrorContains(t, acptest.Err(ownerToken(options{data: dir, tokenFile: named})), "is empty")
@@ -136,8 +133,7 @@ func TestDamagedTokenAndAddress(t *testing.T) {
 		_, err := hublink.Token(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}, path)
 		require.ErrorContains(t, err, "is damaged")
 		require.NotContains(t, err.Error(), token[:8], "it is a secret still")
-		kept := acptest.Must(os.ReadFile(path))
-		require.Equal(t, damaged, kept)
+		require.Equal(t, damaged, acptest.Must(os.ReadFile(path)))
 	}
 	var said bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&said, nil))
@@ -151,8 +147,7 @@ func TestDamagedTokenAndAddress(t *testing.T) {
 	access = acptest.Must(openAccess(t.Context(), o, nil, string(damaged), log))
 	access.Close()
 	require.Contains(t, said.String(), "another one than before")
-	kept := acptest.Must(os.ReadFile(filepath.Join(dir, accessName+".before")))
-	require.Equal(t, before, kept)
+	require.Equal(t, before, acptest.Must(os.ReadFile(filepath.Join(dir, accessName+".before"))))
 
 	address := filepath.Join(dir, hublink.AddressName)
 	for _, damaged := range []string{"", "\n", "hktp://127.0.0.1:8137\n", "http:/\xaf127.0.0.1:8137\n", "http://127.0.0.1\x1a8137\n"} {

@@ -74,16 +74,14 @@ func TestFolderOfAnother(t *testing.T) {
 	}
 	require.Equal(t, exitFailed, add("phone"))
 	require.Contains(t, errOut.String(), "belongs to user 1000, not to 0: start the hub first, or do this as that user")
-	files := acptest.Must(os.ReadDir(dir))
-	require.Empty(t, files)
+	require.Empty(t, acptest.Must(os.ReadDir(dir)))
 
 	p := startHub(t, dir, "127.0.0.1:0")
 	require.Equal(t, exitOK, add("phone"), errOut.String())
 	p.kill()
 	before := acptest.Must(os.ReadFile(filepath.Join(dir, accessName)))
 	require.Equal(t, exitFailed, add("tablet"))
-	after := acptest.Must(os.ReadFile(filepath.Join(dir, accessName)))
-	require.Equal(t, string(before), string(after))
+	require.Equal(t, string(before), string(acptest.Must(os.ReadFile(filepath.Join(dir, accessName)))))
 }
 
 // The commands of a machine find the owner's token where the hub was told that it

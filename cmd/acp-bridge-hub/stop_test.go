@@ -19,8 +19,7 @@ import (
 // slowly starts a hub whose store can be made slow.
 func slowly(t *testing.T) (p *process, proxy *netfault.Proxy) {
 	t.Helper()
-	n := netfault.NATS(t, 0)
-	proxy = netfault.Between(t, n.ClientURL())
+	proxy = netfault.Between(t, netfault.NATS(t, 0).ClientURL())
 	p = startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", "nats://"+proxy.Addr())
 	return p, proxy
 }

@@ -160,8 +160,7 @@ func TestFolderIsAFile(t *testing.T) {
 		require.Contains(t, stderr.String(), ".acp-bridge")
 		require.Contains(t, stderr.String(), "not a directory")
 	}
-	data := acptest.Must(os.ReadFile(".acp-bridge"))
-	require.Equal(t, "mine", string(data))
+	require.Equal(t, "mine", string(acptest.Must(os.ReadFile(".acp-bridge"))))
 }
 
 // An answer that could not be written to stdout was not delivered: the file

@@ -15,8 +15,7 @@ import (
 )
 
 func document(t *testing.T, name string) string {
-	data := acptest.Must(os.ReadFile(filepath.Join("../..", name)))
-	return string(data)
+	return string(acptest.Must(os.ReadFile(filepath.Join("../..", name))))
 }
 
 // The README is read in five minutes, and where it sends its reader there is

@@ -22,8 +22,7 @@ func TestNothingIsWrittenIntoAFrame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := startTestHub(t)
 			env := []string{asBridge + "=1"}
-			args := append([]string{args[0], "--hub", h.url}, args[1:]...)
-			c := startConsole(t, 80, 30, env, args...)
+			c := startConsole(t, 80, 30, env, append([]string{args[0], "--hub", h.url}, args[1:]...)...)
 			if name == "chat" {
 				c.Sees("/help")
 				c.Sends("hello" + enter)
@@ -38,8 +37,7 @@ func TestNothingIsWrittenIntoAFrame(t *testing.T) {
 			frame = frame[strings.Index(frame, rule):]
 			h.open()
 			h.stop()
-			screen := c.Sees("reach the hub")
-			require.NotContains(t, screen, "level=")
+			require.NotContains(t, c.Sees("reach the hub"), "level=")
 			c.Sees(frame)
 			c.Sends(down)
 			c.Wait("one frame, moved", func(s ttytest.Screen) bool {

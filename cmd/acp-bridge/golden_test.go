@@ -321,13 +321,11 @@ func (c *wireClient) Notify(_ context.Context, _ string, params json.RawMessage)
 // message is a question asked in the conversation: its text, and what replies
 // mean.
 func (g *golden) message(t *testing.T) {
-	req := acptest.Must(dialect.Decode(g.section(t, "call.json"), ""))
-	q := req.Call.Questions[0]
+	q := acptest.Must(dialect.Decode(g.section(t, "call.json"), "")).Call.Questions[0]
 	var picked []int
 	if g.has("picked") { // with buttons, before
 		for _, number := range strings.Fields(string(g.section(t, "picked"))) {
-			n := acptest.Must(strconv.Atoi(number))
-			picked = append(picked, n-1)
+			picked = append(picked, acptest.Must(strconv.Atoi(number))-1)
 		}
 	}
 	g.expect(t, "message.txt", []byte(ask.Message(q, picked)))

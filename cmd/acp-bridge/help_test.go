@@ -26,8 +26,7 @@ func TestHelp(t *testing.T) { clitest.Check(t, program()) }
 
 // Topics fit 80 columns but for a table, name only commands and flags that there are, and all texts are used.
 func TestTopics(t *testing.T) {
-	files := acptest.Must(topicFiles.ReadDir("topics"))
-	require.Len(t, files, len(topics()))
+	require.Len(t, acptest.Must(topicFiles.ReadDir("topics")), len(topics()))
 	flags := regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
 	called := regexp.MustCompile(`acp-bridge ([a-z][a-z-]*) `)
 	for _, topic := range topics() {

@@ -81,8 +81,7 @@ func (c *mcpClient) reply() gjson.Result {
 func (c *mcpClient) next(meant func(gjson.Result) bool) gjson.Result {
 	c.t.Helper()
 	for {
-		line := acptest.Must(c.out.ReadString('\n'))
-		if m := gjson.Parse(line); meant(m) {
+		if m := gjson.Parse(acptest.Must(c.out.ReadString('\n'))); meant(m) {
 			return m
 		}
 	}

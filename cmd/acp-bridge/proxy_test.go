@@ -88,8 +88,7 @@ func TestEditorWithAgent(t *testing.T) {
 			require.NotContains(t, settings, "Claude Code (acp-bridge)")
 			at := -1
 			for _, word := range append([]string{"proxy", "--"}, p.Start...) {
-				rest := settings[at+1:]
-				i := strings.Index(rest, word)
+				i := strings.Index(settings[at+1:], word)
 				require.GreaterOrEqual(t, i, 0, "%s in %s", word, settings)
 				at += 1 + i
 			}

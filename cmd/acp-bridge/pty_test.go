@@ -57,8 +57,7 @@ func startOnTerminalWith(t *testing.T, env []string, dir string, args ...string)
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
 	c.cmd.Stderr = os.Stderr
 	c.stdin = acptest.Must(c.cmd.StdinPipe())
-	out := acptest.Must(c.cmd.StdoutPipe())
-	c.stdout = bufio.NewReader(out)
+	c.stdout = bufio.NewReader(acptest.Must(c.cmd.StdoutPipe()))
 	require.NoError(t, c.cmd.Start())
 	require.NoError(t, tty.Close())
 	go c.read()
@@ -129,8 +128,7 @@ func (c *shell) line() string {
 func (c *shell) end() int {
 	c.t.Helper()
 	_ = c.stdin.Close()
-	rest := acptest.Must(io.ReadAll(c.stdout))
-	require.Empty(c.t, string(rest))
+	require.Empty(c.t, string(acptest.Must(io.ReadAll(c.stdout))))
 	_ = c.cmd.Wait()
 	return c.cmd.ProcessState.ExitCode()
 }

@@ -46,8 +46,7 @@ func TestReopen(t *testing.T) {
 		_ = out.Close()
 		_ = w.Close()
 	}()
-	data := acptest.Must(io.ReadAll(in))
-	require.Equal(t, "hello", string(data), "the end of the pipe is seen as before")
+	require.Equal(t, "hello", string(acptest.Must(io.ReadAll(in))), "the end of the pipe is seen as before")
 }
 
 // A pipe with a name whose writer has gone: opening it must not wait for another.
@@ -60,8 +59,7 @@ func TestReopenDoesNotWait(t *testing.T) {
 	in := reopen(r, os.O_RDONLY)
 	require.NotNil(t, in)
 	defer in.Close()
-	data := acptest.Must(io.ReadAll(in))
-	require.Equal(t, "hello", string(data))
+	require.Equal(t, "hello", string(acptest.Must(io.ReadAll(in))))
 }
 
 func TestReopenIsForPipes(t *testing.T) {

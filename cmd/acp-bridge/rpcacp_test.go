@@ -46,6 +46,5 @@ func TestListenAt(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, []byte("kept"), 0o600))
 	require.Error(t, acptest.Err(listenAt(file)))
-	kept := acptest.Must(os.ReadFile(file))
-	require.Equal(t, "kept", string(kept))
+	require.Equal(t, "kept", string(acptest.Must(os.ReadFile(file))))
 }

@@ -91,14 +91,12 @@ func TestNothingIsRunThroughAShell(t *testing.T) {
 // them.
 func TestNotesNameSecurityTests(t *testing.T) {
 	t.Parallel()
-	data := acptest.Must(os.ReadFile("doc.go"))
-	text := strings.ReplaceAll(string(data), "\n//   ", "\n")
+	text := strings.ReplaceAll(string(acptest.Must(os.ReadFile("doc.go"))), "\n//   ", "\n")
 	_, notes, found := strings.Cut(text, "\n// # Security\n//\n")
 	require.True(t, found)
 	notes, _, _ = strings.Cut(notes, "\npackage main")
 	notes = strings.TrimPrefix(strings.ReplaceAll(notes, "\n//\n", "\n\n"), "// ")
-	readme := acptest.Must(os.ReadFile("../../README.md"))
-	require.Contains(t, string(readme), "go doc ./cmd/acp-bridge")
+	require.Contains(t, string(acptest.Must(os.ReadFile("../../README.md"))), "go doc ./cmd/acp-bridge")
 	there := map[string]bool{}
 	sources(t, func(path string, file *ast.File) {
 		dir := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../../")

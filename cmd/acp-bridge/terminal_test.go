@@ -97,8 +97,7 @@ want?":"Auth, Logs","What should we name this service?":"order-processor"}
 `
 
 func readme(t *testing.T) string {
-	b := acptest.Must(os.ReadFile("../../README.md"))
-	return string(b)
+	return string(acptest.Must(os.ReadFile("../../README.md")))
 }
 
 func indent(s string) string { return "```\n" + s + "```\n" }
@@ -215,8 +214,7 @@ func TestDemoIntoAFile(t *testing.T) {
 	c.Sends(enter)
 	require.Equal(t, exitOK, c.Ends())
 	shows(t, c, demoEnd+demoNext)
-	got := acptest.Must(os.ReadFile(file))
-	require.Equal(t, demoEnd, string(got))
+	require.Equal(t, demoEnd, string(acptest.Must(os.ReadFile(file))))
 }
 
 // prompting says that chat waits for a prompt.
@@ -270,12 +268,10 @@ func TestChatAgentDies(t *testing.T) {
 	c.Wait("the prompt", prompting)
 	c.Sends("hello" + enter)
 	c.Sees("Esc cancel")
-	text := acptest.Must(os.ReadFile(pidFile))
-	pid := acptest.Must(strconv.Atoi(strings.TrimSpace(string(text))))
+	pid := acptest.Must(strconv.Atoi(strings.TrimSpace(string(acptest.Must(os.ReadFile(pidFile))))))
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	require.Equal(t, exitFailed, c.Ends())
-	screen := c.Sees("acp-bridge chat: the agent sh ended: signal: killed")
-	require.Contains(t, screen, "\nsh: last words\n")
+	require.Contains(t, c.Sees("acp-bridge chat: the agent sh ended: signal: killed"), "\nsh: last words\n")
 	require.NotContains(t, c.Wrote(), "\x1b[31m")
 }
 

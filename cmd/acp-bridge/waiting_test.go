@@ -76,8 +76,7 @@ func (c *headlessRPC) answer(question, text string) {
 
 func (c *headlessRPC) file(question string) *pending.File {
 	c.t.Helper()
-	all := acptest.Must((&pending.Store{}).List())
-	for _, f := range all {
+	for _, f := range acptest.Must((&pending.Store{}).List()) {
 		if f.Questions[0].Text == question && !f.Settled() {
 			return f
 		}
@@ -152,8 +151,7 @@ func TestRPCAnsweredAtTheEnd(t *testing.T) {
 	require.NoError(t, c.in.Close())
 	require.Contains(t, c.line(), `"requestId":"a","answered":true,"answers":[{"question":"One?","answer":"eins"`)
 	require.Equal(t, 0, <-c.code)
-	all := acptest.Must((&pending.Store{}).List())
-	require.Empty(t, all)
+	require.Empty(t, acptest.Must((&pending.Store{}).List()))
 }
 
 // Many runs at once, each with a call of its own: every question is kept, and
@@ -217,8 +215,7 @@ func TestAskForOneAnswer(t *testing.T) {
 	for range 3 {
 		_, _, code := ask()
 		require.Equal(t, 4, code)
-		f := acptest.Must(store.Open(""))
-		require.NoError(t, store.Answer(f, []convert.Answer{{Text: "yes"}}, "me"))
+		require.NoError(t, store.Answer(acptest.Must(store.Open("")), []convert.Answer{{Text: "yes"}}, "me"))
 		var used atomic.Int32
 		var runs sync.WaitGroup
 		for range 8 {

@@ -58,8 +58,7 @@ func TestArgumentSecrets(t *testing.T) {
 	plain := `{"args":["-y","mcp-remote","http://localhost:1234/path","--author","somebody-else","--path","/home/somebody","--env-file","settings","C:\\programs\\it"]}`
 	s.Learn([]byte(plain))
 	require.Empty(t, s.all())
-	out := acptest.Must(s.HideLine([]byte(plain)))
-	require.Equal(t, plain, string(out))
+	require.Equal(t, plain, string(acptest.Must(s.HideLine([]byte(plain)))))
 }
 
 // A value is recognised in what a program makes of it when it prints it.
@@ -81,8 +80,7 @@ func TestRecognisable(t *testing.T) {
 		{"cut-off-secret", "error: cut-off-s… (2 more)", "error: [redacted] (2 more)"},
 		{"cut-\"off\"-secret", `{"m":"cut-\"off\"-s…"}`, `{"m":"[redacted]"}`},
 	} {
-		s := Find([]string{"MY_KEY=" + c.value})
-		require.Equal(t, c.want, s.Hide(c.printed), "%q", c.value)
+		require.Equal(t, c.want, Find([]string{"MY_KEY=" + c.value}).Hide(c.printed), "%q", c.value)
 	}
 }
 

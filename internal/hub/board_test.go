@@ -116,16 +116,14 @@ func TestNothingIsTakenOverWithoutAName(t *testing.T) {
 		require.True(t, ask(t, b, "c", id, "Go?").Open(), id)
 	}
 	require.ErrorIs(t, acptest.Err(b.Left(t.Context(), asking("c", "", "Go?"))), hub.ErrNotFound)
-	again := ask(t, b, "c", "id1", "Go?")
-	require.Equal(t, "Yes", again.End.Answers[0].Selected[0])
+	require.Equal(t, "Yes", ask(t, b, "c", "id1", "Go?").End.Answers[0].Selected[0])
 }
 
 // An id that comes with other questions ends what was open under it.
 func TestOtherQuestionUnderTheSameID(t *testing.T) {
 	b := boardBeside(t)
 	old := ask(t, b, "c", "id", "Go?")
-	next := ask(t, b, "c", "id", "Stop?")
-	require.True(t, next.Open())
+	require.True(t, ask(t, b, "c", "id", "Stop?").Open())
 	_, err := b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "id", Revision: old.Revision}, says("Yes"), "phone")
 	require.ErrorIs(t, err, hub.ErrRevision, "what was seen is not what would be answered")
 	list, total := b.Waiting(10)
@@ -137,8 +135,7 @@ func TestOtherQuestionUnderTheSameID(t *testing.T) {
 func TestFirstAnswerStands(t *testing.T) {
 	b := boardBeside(t)
 	r := ask(t, b, "c", "id", "Go?")
-	_, err := b.Answer(t.Context(), ref(r), says("Maybe"), "phone")
-	require.ErrorIs(t, err, convert.ErrBadAnswer)
+	require.ErrorIs(t, acptest.Err(b.Answer(t.Context(), ref(r), says("Maybe"), "phone")), convert.ErrBadAnswer)
 	answer(t, b, r, "Yes", "phone")
 	answer(t, b, r, "Yes", "phone") // the same again, by the same
 	for label, by := range map[string]string{"Yes": "laptop", "No": "phone"} {
@@ -147,8 +144,7 @@ func TestFirstAnswerStands(t *testing.T) {
 		require.ErrorAs(t, err, &settled)
 		require.Equal(t, "phone", settled.By)
 	}
-	_, err = b.Cancel(t.Context(), ref(r), "phone")
-	require.ErrorIs(t, err, hub.ErrSettled)
+	require.ErrorIs(t, acptest.Err(b.Cancel(t.Context(), ref(r), "phone")), hub.ErrSettled)
 	for _, unknown := range []hub.Ref{{Conversation: "x"}, {Conversation: "c", ID: "i"}, {Conversation: "c", ID: "id2"}} {
 		require.ErrorIs(t, acptest.Err(b.Cancel(t.Context(), unknown, "phone")), hub.ErrNotFound, "an id is matched whole")
 	}
@@ -172,8 +168,7 @@ func TestManyAnswerAtOnce(t *testing.T) {
 		<-done
 	}
 	require.Len(t, won, 1)
-	now := acptest.Must(b.Find("c", "id"))
-	require.Equal(t, <-won, now.End.By)
+	require.Equal(t, <-won, acptest.Must(b.Find("c", "id")).End.By)
 }
 
 func TestReceipts(t *testing.T) {
@@ -184,8 +179,7 @@ func TestReceipts(t *testing.T) {
 		do   func(context.Context, hub.Ref) (*hub.Record, error)
 		want string
 	}{{b.Delivered, "delivered"}, {b.Consumed, "consumed"}, {b.Delivered, "consumed"}} {
-		now := acptest.Must(step.do(t.Context(), ref(r)))
-		require.Equal(t, step.want, now.End.Receipt())
+		require.Equal(t, step.want, acptest.Must(step.do(t.Context(), ref(r))).End.Receipt())
 	}
 	now := acptest.Must(b.Refuse(t.Context(), ref(r), "too late"))
 	require.Equal(t, "consumed", now.End.Receipt(), "what was used cannot be refused")
@@ -230,8 +224,7 @@ func TestAskerIsGoneAndComesBack(t *testing.T) {
 	}
 	await(false)
 	await(true)
-	answerable := acptest.Must(b.Find("c", "id"))
-	require.True(t, answerable.Open())
+	require.True(t, acptest.Must(b.Find("c", "id")).Open())
 	ctx, cancel := context.WithCancel(t.Context())
 	waited := make(chan *hub.Record)
 	go func() { waited <- b.Wait(ctx, r) }()
@@ -263,8 +256,7 @@ func TestRestartAndKeep(t *testing.T) {
 		answer(t, b, ask(t, b, "c", "unfetched", "Wait?"), "Yes", "phone")
 	})
 	during(hub.Options{}, func(b *hub.Board) {
-		r := acptest.Must(b.Find("c", "open"))
-		require.True(t, r.Open())
+		require.True(t, acptest.Must(b.Find("c", "open")).Open())
 		require.Equal(t, "No", b.Settled("stop no phone", 10)[0].End.Answers[0].Selected[0])
 		require.Empty(t, b.Settled("stop yes", 10))
 	})
@@ -293,8 +285,7 @@ func TestKeepWithAWrongClock(t *testing.T) {
 	var all map[string]any
 	require.NoError(t, json.Unmarshal(e.Value, &all))
 	all["end"].(map[string]any)["at"] = time.Now().AddDate(0, 0, -2)
-	value := acptest.Must(json.Marshal(all))
-	acptest.Must(store.Update(t.Context(), e.Key, value, e.Revision))
+	acptest.Must(store.Update(t.Context(), e.Key, acptest.Must(json.Marshal(all)), e.Revision))
 	is := func() *hub.Record { r, _ := b.FindRef(settled.Ref()); return r }
 	require.Eventually(t, func() bool { return time.Since(is().End.At) > 24*time.Hour }, time.Minute, time.Millisecond)
 	b.Tidy(time.Now())

@@ -83,8 +83,7 @@ func TestAHubThatStoodStill(t *testing.T) {
 	b := openBounded(t, Options{Lease: time.Hour})
 	acptest.Must(b.Ask(t.Context(), askingOf("bot", "a", "p")))
 	gone := func() bool {
-		r := acptest.Must(b.Find("c", "a"))
-		return r.Gone
+		return acptest.Must(b.Find("c", "a")).Gone
 	}
 	woke := time.Now().Add(8 * time.Hour)
 	b.attend(woke, woke.Add(-8*time.Hour))

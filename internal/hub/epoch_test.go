@@ -60,8 +60,7 @@ func TestTakenOverWhileSomebodyReads(t *testing.T) {
 	b.Expire(later())
 	a := asking("c", "id/new", "Go on?")
 	a.Asker = "next"
-	_, err := b.Left(t.Context(), a)
-	require.ErrorIs(t, err, hub.ErrNotFound, "nobody has answered it")
+	require.ErrorIs(t, acptest.Err(b.Left(t.Context(), a)), hub.ErrNotFound, "nobody has answered it")
 	now := askBy(t, b, "next", "id/new", "Go on?")
 	require.Equal(t, seen.Key(), now.Key())
 	require.Greater(t, now.Revision, seen.Revision)

@@ -93,8 +93,7 @@ func TestHeldIsAnsweredOutOfSight(t *testing.T) {
 		answer(t, b, r, "Yes", "phone")
 		b.Expire(later())
 		b.EndGone()
-		now := acptest.Must(b.Find("c", r.ID))
-		require.Equal(t, "undeliverable", now.End.Receipt())
+		require.Equal(t, "undeliverable", acptest.Must(b.Find("c", r.ID)).End.Receipt())
 		last := acptest.Must(b.Ask(t.Context(), held("1", "Go?")))
 		require.NotEqual(t, r.Key(), last.Key(), "that was of no use")
 	}

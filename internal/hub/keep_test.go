@@ -24,8 +24,7 @@ func TestSettledQuestionsAreBounded(t *testing.T) {
 		t.Helper()
 		a := askingOf(device, id, "p")
 		a.Call.Questions = []convert.Question{{Text: id + strings.Repeat("x", 900_000)}}
-		r := acptest.Must(b.Ask(t.Context(), a))
-		ref := r.Ref()
+		ref := acptest.Must(b.Ask(t.Context(), a)).Ref()
 		ref.Asker = "p"
 		return acptest.Must(b.TakeBack(t.Context(), ref, convert.Outcome{Status: convert.Failed}, ""))
 	}

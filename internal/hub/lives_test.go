@@ -109,8 +109,7 @@ func (l *lives) again(t *rapid.T) {
 	}
 	ref := r.Ref()
 	ref.Asker = l.open.Asker
-	mine := acptest.Must(l.board.Take(context.Background(), r, ref))
-	require.True(t, mine)
+	require.True(t, acptest.Must(l.board.Take(context.Background(), r, ref)))
 	word := r.End.Answers[0].Text
 	require.NotNil(t, l.said[word], "it was used before")
 	require.Equal(t, l.open.Call.Questions[0].Text, l.said[word].Call.Questions[0].Text)

@@ -14,8 +14,7 @@ func TestNothingAskedIsNothingLost(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: dir, Report: func(problem string) { t.Error(problem) }}))
-		b := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
-		b.Close()
+		acptest.Must(hub.Open(t.Context(), store, hub.Options{})).Close()
 		store.Close()
 	}
 }

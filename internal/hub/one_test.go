@@ -82,8 +82,7 @@ func TestWhoDiedWithTheOutcome(t *testing.T) {
 	waits(t, b, "r")
 	require.True(t, takes(t, b, got, "q"))
 	require.False(t, takes(t, b, answered, "p"))
-	used := acptest.Must(b.Consumed(t.Context(), as(got, "s")))
-	require.Equal(t, "s", used.Asker, "its agent has it")
+	require.Equal(t, "s", acptest.Must(b.Consumed(t.Context(), as(got, "s"))).Asker, "its agent has it")
 }
 
 // That a process has an outcome may be noted at the moment in which its successor takes it
@@ -152,8 +151,7 @@ func TestOneWithANameAndOneWithout(t *testing.T) {
 	for _, two := range [][2]hub.Asking{{named, unnamed}, {unnamed, named}, {named, elsewhere}} {
 		b, keys := open(t, t.TempDir(), hub.Options{}), [4]string{}
 		for i := range keys {
-			r := acptest.Must(b.Ask(t.Context(), two[i%2]))
-			keys[i] = r.Key()
+			keys[i] = acptest.Must(b.Ask(t.Context(), two[i%2])).Key()
 		}
 		require.NotEqual(t, keys[0], keys[1])
 		require.Equal(t, keys[:2], keys[2:], "asked again")

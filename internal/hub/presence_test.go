@@ -24,8 +24,7 @@ func natsServer(t *testing.T) (url string) { return natsWith(t, 1<<20) }
 // natsWith is natsServer with another limit for values.
 func natsWith(t *testing.T, limit int32) (url string) {
 	t.Helper()
-	s := netfault.NATS(t, limit)
-	return s.ClientURL()
+	return netfault.NATS(t, limit).ClientURL()
 }
 
 func boardAt(t *testing.T, url string, o hub.Options) *hub.Board {

@@ -199,15 +199,13 @@ func TestRule5TwoProcessesWithTheSameWords(t *testing.T) {
 		b.Wait(waiting, first)
 	}()
 	require.Eventually(t, func() bool { return b.Listening(first) == 1 }, patience, time.Millisecond)
-	second := askBy(t, b, "q", "id2", "Go on?")
-	require.NotEqual(t, first.ID, second.ID, "p is there")
+	require.NotEqual(t, first.ID, askBy(t, b, "q", "id2", "Go on?").ID, "p is there")
 	stop()
 	<-left
 	for range 2 { // a request is made again and again
 		require.Equal(t, first.ID, askBy(t, b, "r", "id1/3", "Go on?").ID, "p is gone")
 	}
-	next := askBy(t, b, "r", "id4", "Go on?")
-	require.NotEqual(t, first.ID, next.ID, "once")
+	require.NotEqual(t, first.ID, askBy(t, b, "r", "id4", "Go on?").ID, "once")
 	require.Equal(t, first.ID, askBy(t, b, "r", "id1", "Go on?").ID, "by its id")
 	answer(t, b, first, "Yes", "phone")
 	require.False(t, askBy(t, b, "r", "id1/3", "Go on?").Open(), "the answer gets there")
@@ -244,14 +242,12 @@ func TestOneSessionInTwoWindows(t *testing.T) {
 	require.False(t, askBy(t, b, "p", "id", "Go on?").Open(), "a late request of p asks nothing new")
 	answer(t, b, second, "Yes", "phone")
 	acptest.Must(b.Consumed(t.Context(), by("q")))
-	over := acptest.Must(b.FindRef(second.Ref()))
-	require.Equal(t, "consumed", over.End.Receipt())
+	require.Equal(t, "consumed", acptest.Must(b.FindRef(second.Ref())).End.Receipt())
 	gone()
 	goneToo()
 
 	// A third window, after that, gets nobody's answer.
-	third := askBy(t, b, "r", "id", "Go on?")
-	require.True(t, third.Open())
+	require.True(t, askBy(t, b, "r", "id", "Go on?").Open())
 	require.Equal(t, second.Key(), askBy(t, b, "q", "id", "Go on?").Key(), "a late request")
 }
 
@@ -380,8 +376,7 @@ func repliesAgain(t *testing.T, b *hub.Board, second *hub.Record) {
 	require.ErrorIs(t, acptest.Err(b.Cancel(t.Context(), ref(second), "phone")), hub.ErrSeveral)
 	seen := ref(second)
 	seen.Revision = second.Revision
-	now := acptest.Must(b.Answer(t.Context(), seen, yes, "phone"))
-	require.False(t, now.Open())
+	require.False(t, acptest.Must(b.Answer(t.Context(), seen, yes, "phone")).Open())
 }
 
 // later is when nobody who asked is there any more.

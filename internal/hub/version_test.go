@@ -32,8 +32,7 @@ func TestOlderAndNewerHub(t *testing.T) {
 	t.Cleanup(b.Close)
 	require.Contains(t, log.String(), "expected version 4 at most, got 5")
 	require.NotContains(t, log.String(), "Stop?", "a log has no text of a question")
-	_, err := b.Find("c", "q2")
-	require.ErrorIs(t, err, hub.ErrNotFound)
+	require.ErrorIs(t, acptest.Err(b.Find("c", "q2")), hub.ErrNotFound)
 
 	r := acptest.Must(b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "q1"}, func(*hub.Record) ([]convert.Answer, error) {
 		return []convert.Answer{{Selected: []string{"Yes"}}}, nil
@@ -52,8 +51,7 @@ func TestOlderAndNewerHub(t *testing.T) {
 	var all map[string]any
 	require.NoError(t, json.Unmarshal(e.Value, &all))
 	all["end"].(map[string]any)["seal"] = "wax"
-	value := acptest.Must(json.Marshal(all))
-	sealed := acptest.Must(store.Update(t.Context(), "a.b.0", value, e.Revision))
+	sealed := acptest.Must(store.Update(t.Context(), "a.b.0", acptest.Must(json.Marshal(all)), e.Revision))
 	require.Eventually(t, func() bool { now, err := b.Find("c", "q1"); return err == nil && now.Revision == sealed }, time.Minute, time.Millisecond)
 	acptest.Must(b.Consumed(t.Context(), r.Ref()))
 	e = acptest.Must(store.Get(t.Context(), "a.b.0"))
@@ -82,8 +80,7 @@ func TestRecordsOfBeforeTheyWerePacked(t *testing.T) {
 			t.Cleanup(store.Close)
 			text := strings.Repeat("Go on? ", size/7)
 			const key = "a.b.0"
-			_, err := store.Create(t.Context(), key, []byte(`{"conversation":"c","id":"q","kind":"question","dialect":"claude","document":{"questions":[{"question":"`+text+`"}]},"call":{"ID":"q","Questions":[{"Text":"`+text+`"}]},"asked":"2026-11-15T20:00:00Z"}`))
-			require.NoError(t, err)
+			acptest.Must(store.Create(t.Context(), key, []byte(`{"conversation":"c","id":"q","kind":"question","dialect":"claude","document":{"questions":[{"question":"`+text+`"}]},"call":{"ID":"q","Questions":[{"Text":"`+text+`"}]},"asked":"2026-11-15T20:00:00Z"}`)))
 			open := func() *hub.Board {
 				b := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 				t.Cleanup(b.Close)
@@ -144,8 +141,7 @@ func TestAskWhereANewerHubWrote(t *testing.T) {
 		e := acptest.Must(store.Get(t.Context(), r.Key()))
 		newer := acptest.Must(store.Update(t.Context(), r.Key(), []byte(`{"version":5,`+string(e.Value[1:])), e.Revision))
 		require.Eventually(t, func() bool { _, err := b.Find(c, "q"); return err != nil }, time.Minute, time.Millisecond)
-		_, err := b.Ask(t.Context(), asking(c, "q", "Stop?"))
-		require.ErrorContains(t, err, "cannot read")
+		require.ErrorContains(t, acptest.Err(b.Ask(t.Context(), asking(c, "q", "Stop?"))), "cannot read")
 		require.NoError(t, store.Delete(t.Context(), r.Key(), newer))
 		require.Eventually(t, func() bool { _, err := b.Ask(t.Context(), asking(c, "q", "Stop?")); return err == nil }, time.Minute, time.Millisecond)
 	}
@@ -162,8 +158,7 @@ func TestWithdrawnInOlderRecords(t *testing.T) {
 		"dismissed": `{"outcome":"cancelled","reason":"User cancelled the question","by":"phone","at":"2026-11-15T20:01:00Z"}`,
 		"forgotten": `{"outcome":"cancelled","at":"2026-11-15T20:01:00Z","forgotten":true}`,
 	} {
-		_, err := store.Create(t.Context(), "a."+id+".0", []byte(`{"conversation":"c","id":"`+id+`","kind":"question","call":{"ID":"`+id+`","Questions":[{"Text":"Go?","Options":[{"Label":"Yes"}]}]},"asked":"2026-11-15T20:00:00Z","end":`+end+`}`))
-		require.NoError(t, err)
+		acptest.Must(store.Create(t.Context(), "a."+id+".0", []byte(`{"conversation":"c","id":"`+id+`","kind":"question","call":{"ID":"`+id+`","Questions":[{"Text":"Go?","Options":[{"Label":"Yes"}]}]},"asked":"2026-11-15T20:00:00Z","end":`+end+`}`)))
 	}
 	b := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
 	t.Cleanup(b.Close)

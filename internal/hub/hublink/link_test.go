@@ -198,8 +198,7 @@ func TestAReceiptBeforeTheEnd(t *testing.T) {
 	d.Receipt(ticket.Item().Name, nil)
 	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // the end has begun, most likely
 	l.Close()
-	r := acptest.Must(board.Find(session, ""))
-	require.Equal(t, "consumed", r.End.Receipt())
+	require.Equal(t, "consumed", acptest.Must(board.Find(session, "")).End.Receipt())
 }
 
 func TestTheHubsCancelSettlesTheDesk(t *testing.T) {
@@ -257,8 +256,7 @@ func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
 	second := ask(t, d, "toolu_2")
 	require.Less(t, time.Since(begin), patience, "the editor does not wait")
 
-	dir := t.TempDir()
-	board := h.start(dir)
+	board := h.start(t.TempDir())
 	await(t, board, isOpen)
 	require.Eventually(t, func() bool { return out.Count("works again") == 1 }, patience, time.Millisecond)
 	require.Equal(t, 1, out.Count("reach the hub"))
@@ -266,8 +264,7 @@ func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
 	// Reinstalled, with an empty disk: the question is there again.
 	h.stop()
 	board = h.start(t.TempDir())
-	r := await(t, board, isOpen)
-	require.NoError(t, answer(board, r, "PostgreSQL", "phone"))
+	require.NoError(t, answer(board, await(t, board, isOpen), "PostgreSQL", "phone"))
 	<-second.Context().Done()
 	o, _ := second.Settle(convert.Outcome{}, "")
 	require.Equal(t, "PostgreSQL", o.Answers[0].Selected[0])
@@ -327,8 +324,7 @@ func TestACredentialThatMayNotAsk(t *testing.T) {
 	t.Parallel()
 	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)
 	board := h.start(t.TempDir())
-	phone := acptest.Must(h.current.Load().access.Add("phone", web.CanAnswer))
-	l := h.link(d, out, phone)
+	l := h.link(d, out, acptest.Must(h.current.Load().access.Add("phone", web.CanAnswer)))
 	ticket := ask(t, d, "toolu_1")
 	askIn(t, d, "other", "toolu_2")
 	require.Eventually(t, func() bool { return out.Count("may not ask") > 0 }, patience, time.Millisecond)
@@ -348,8 +344,7 @@ func TestAQuestionOfAnotherDevice(t *testing.T) {
 	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)
 	board := h.start(t.TempDir())
 	bot := acptest.Must(h.current.Load().access.Add("bot", web.CanAsk))
-	_, err := board.Ask(t.Context(), hub.Asking{Conversation: session, Device: "other", Dialect: hublink.Dialect, Call: convert.Call{ID: "toolu_1a", Questions: []convert.Question{{Text: "Theirs?"}}}})
-	require.NoError(t, err)
+	acptest.Must(board.Ask(t.Context(), hub.Asking{Conversation: session, Device: "other", Dialect: hublink.Dialect, Call: convert.Call{ID: "toolu_1a", Questions: []convert.Question{{Text: "Theirs?"}}}}))
 	l := h.link(d, out, bot)
 	ask(t, d, "toolu_1a")
 	await(t, board, func(r *hub.Record) bool { return r.Call.ID == "toolu_1a" && strings.HasPrefix(r.Device, "bot~") })
@@ -501,8 +496,7 @@ func TestRule6AnsweredMeanwhile(t *testing.T) {
 	require.ErrorIs(t, l.Meanwhile(t.Context(), call).Deliver(func() error { return full }), full)
 	left := l.Meanwhile(t.Context(), call)
 	require.Equal(t, "phone", left.By(), "to look is not to take")
-	o := acptest.Must(left.Wait())
-	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, o.Answers)
+	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, acptest.Must(left.Wait()).Answers)
 	require.NoError(t, left.Deliver(func() error { return nil }))
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
 	require.Nil(t, l.Meanwhile(t.Context(), call), "it was used")

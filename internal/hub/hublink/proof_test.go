@@ -75,8 +75,7 @@ func TestTokenGoesToItsHubOnly(t *testing.T) {
 	}))
 	defer hub.Close()
 	call := func(address string, token string) (int, error) {
-		at := acptest.Must(url.Parse(address))
-		client := hublink.Client([]*url.URL{at}, tokenIs(token), time.Minute)
+		client := hublink.Client([]*url.URL{acptest.Must(url.Parse(address))}, tokenIs(token), time.Minute)
 		defer client.CloseIdleConnections()
 		req := acptest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/conversations", nil))
 		req.Header.Set("Authorization", "Bearer "+token)
@@ -88,13 +87,11 @@ func TestTokenGoesToItsHubOnly(t *testing.T) {
 		return reply.StatusCode, nil
 	}
 	for range 2 {
-		status := acptest.Must(call(hub.URL, ownToken))
-		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, http.StatusOK, acptest.Must(call(hub.URL, ownToken)))
 		require.Equal(t, "Bearer "+ownToken, <-got)
 	}
 	for _, other := range []string{"another-token", ""} {
-		status := acptest.Must(call(hub.URL, other))
-		require.Equal(t, http.StatusUnauthorized, status)
+		require.Equal(t, http.StatusUnauthorized, acptest.Must(call(hub.URL, other)))
 	}
 
 	older := func(c net.Conn) { // its proof is keyed with the token itself
@@ -141,14 +138,12 @@ func TestACertificateIsTheProof(t *testing.T) {
 	hub := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { called <- r.URL.Path }))
 	defer hub.Close()
 	hub.Config.ErrorLog = log.New(io.Discard, "", 0)
-	at := acptest.Must(url.Parse(hub.URL))
-	client := hublink.Client([]*url.URL{at}, tokenIs(ownToken), time.Minute)
+	client := hublink.Client([]*url.URL{acptest.Must(url.Parse(hub.URL))}, tokenIs(ownToken), time.Minute)
 	defer client.CloseIdleConnections()
 	require.ErrorAs(t, acptest.Err(client.Get(hub.URL+"/conversations")), new(*tls.CertificateVerificationError), "nobody has signed it")
 	require.Empty(t, called)
 	hublink.Trust(client, hub.Certificate())
-	reply := acptest.Must(client.Get(hub.URL + "/conversations"))
-	reply.Body.Close()
+	acptest.Must(client.Get(hub.URL + "/conversations")).Body.Close()
 	require.Equal(t, "/conversations", <-called)
 }
 

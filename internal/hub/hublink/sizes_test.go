@@ -18,8 +18,7 @@ import (
 // smallStore is a server elsewhere that takes short messages only.
 func smallStore(t *testing.T) hubstore.Options {
 	t.Helper()
-	s := netfault.NATS(t, 64<<10)
-	return hubstore.Options{URL: s.ClientURL()}
+	return hubstore.Options{URL: netfault.NATS(t, 64<<10).ClientURL()}
 }
 
 func askSized(t *testing.T, d *desk.Desk, id, text string) *desk.Ticket {

@@ -129,8 +129,7 @@ func TestAFencedWriteIsTakenOutOfTheQueue(t *testing.T) {
 	require.Eventually(t, func() bool { return s.fencedQueue() == 1 }, time.Minute, time.Millisecond)
 	release()
 	require.NoError(t, <-next)
-	e := acptest.Must(s.Last(t.Context(), "k"))
-	require.Equal(t, "answered", string(e.Value))
+	require.Equal(t, "answered", string(acptest.Must(s.Last(t.Context(), "k")).Value))
 	require.Empty(t, s.fence.flying)
 }
 

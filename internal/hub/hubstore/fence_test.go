@@ -24,8 +24,7 @@ func TestAWriteThatAFenceHasOvertaken(t *testing.T) {
 			beside := acptest.Must(direct.Beside(t.Context(), "-access", "", 0))
 			made := acptest.Must(s.Create(t.Context(), "a", []byte("new")))
 			first := acptest.Must(s.Update(t.Context(), "a", []byte("open"), made))
-			_, err := s.UpdateWhile(t.Context(), "a", []byte("late"), made, nil)
-			require.ErrorIs(t, err, hubstore.ErrConflict)
+			require.ErrorIs(t, acptest.Err(s.UpdateWhile(t.Context(), "a", []byte("late"), made, nil)), hubstore.ErrConflict)
 			checks, release := 0, func() {}
 			something, held := make(<-chan struct{}), make(chan struct{})
 			done := make(chan error, 1)
@@ -46,8 +45,7 @@ func TestAWriteThatAFenceHasOvertaken(t *testing.T) {
 			release()
 			require.Equal(t, may, <-done)
 			require.Greater(t, checks, 1)
-			now := acptest.Must(direct.Get(t.Context(), "a"))
-			require.Equal(t, may == nil, now.Revision > first)
+			require.Equal(t, may == nil, acptest.Must(direct.Get(t.Context(), "a")).Revision > first)
 		})
 	}
 }

@@ -112,8 +112,7 @@ func TestABatchWithAConflict(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Queued() == fewAlone+2 }, time.Minute, time.Millisecond)
 	release()
 	all.Wait()
-	e := acptest.Must(s.Get(t.Context(), "late"))
-	require.Equal(t, "2", string(e.Value))
+	require.Equal(t, "2", string(acptest.Must(s.Get(t.Context(), "late")).Value))
 	require.Empty(t, s.group.flying)
 }
 
@@ -219,8 +218,7 @@ func TestWatchGoesOnBehindTheLastChange(t *testing.T) {
 	s := openEmbedded(t)
 	var revisions []uint64
 	for _, key := range []string{"a", "b", "c"} {
-		r := acptest.Must(s.Create(t.Context(), key, []byte("1")))
-		revisions = append(revisions, r)
+		revisions = append(revisions, acptest.Must(s.Create(t.Context(), key, []byte("1"))))
 	}
 	s.shared = true // others write, too
 	ctx, stop := context.WithCancel(t.Context())

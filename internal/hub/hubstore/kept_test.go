@@ -33,8 +33,7 @@ func TestBesideForATime(t *testing.T) {
 	s := openEmbedded(t)
 	for keep, suffix := range map[time.Duration]string{0: "-ever", time.Hour: "-hour"} {
 		other := acptest.Must(s.Beside(t.Context(), suffix, "some", keep))
-		status := acptest.Must(other.kv.Status(t.Context()))
-		require.Equal(t, keep, status.TTL())
+		require.Equal(t, keep, acptest.Must(other.kv.Status(t.Context())).TTL())
 	}
 }
 
@@ -73,16 +72,14 @@ func TestAChangeIsToldOnce(t *testing.T) {
 func TestAReplyToHalfABatch(t *testing.T) {
 	s := openEmbedded(t)
 	require.NoError(t, s.js.DeleteStream(t.Context(), s.stream()))
-	sub, err := s.conn.Subscribe(s.subjectOf(">"), func(m *nats.Msg) { // in its place
+	sub := acptest.Must(s.conn.Subscribe(s.subjectOf(">"), func(m *nats.Msg) { // in its place
 		if m.Reply != "" {
 			_ = m.Respond([]byte(`{"stream":"KV_questions","seq":9,"batch":"x","count":1}`)) // or the test sees nothing
 		}
-	})
-	require.NoError(t, err)
+	}))
 	defer func() { _ = sub.Unsubscribe() }()
 	require.ErrorContains(t, acptest.Err(s.publish([]*joined{{write: write{key: "a"}}, {write: write{key: "b"}}}, attemptTime)), "expected 2 writes, got 1")
-	first := acptest.Must(s.publish([]*joined{{write: write{key: "a"}}}, attemptTime))
-	require.EqualValues(t, 9, first)
+	require.EqualValues(t, 9, acptest.Must(s.publish([]*joined{{write: write{key: "a"}}}, attemptTime)))
 }
 
 // Servers are named without what stands before an @, however little that is.

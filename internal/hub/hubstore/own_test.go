@@ -128,8 +128,7 @@ func TestOwnWritesEndWithTheStore(t *testing.T) {
 // A file with neither is refused, and none of it is in the error.
 func TestCredentials(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "creds")
-	_, err := credentials(name)
-	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorIs(t, acptest.Err(credentials(name)), os.ErrNotExist)
 	for text, want := range map[string][2]string{
 		"hub:pass:word\r\n": {"hub", "pass:word"}, "hub:secret": {"hub", "secret"},
 		"": {}, "secret": {}, ":secret": {}, "hub:": {}, "hub:secret\nmore": {},

@@ -51,8 +51,7 @@ func TestAServerThatAsksTooEarly(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c)
 		c.Close()
 	}()
-	s := openAt(t, "nats://"+proxy.Addr())
-	acptest.Must(s.Create(t.Context(), "a", []byte("open")))
+	acptest.Must(openAt(t, "nats://"+proxy.Addr()).Create(t.Context(), "a", []byte("open")))
 }
 
 // A server that says nothing for longer than one try to connect takes is tried again.
@@ -124,12 +123,10 @@ func TestABucketOfAnOperator(t *testing.T) {
 	js := acptest.Must(conn.JetStream(nats.MaxWait(time.Minute)))
 	acptest.Must(js.CreateKeyValue(&nats.KeyValueConfig{Bucket: "questions"}))
 	before := acptest.Must(js.StreamInfo("KV_questions"))
-	s := openAt(t, url)
-	acptest.Must(s.Create(t.Context(), "a", []byte("1")))
+	acptest.Must(openAt(t, url).Create(t.Context(), "a", []byte("1")))
 	reply := acptest.Must(conn.Request("$JS.API.STREAM.INFO.KV_questions", nil, time.Minute))
 	require.NotContains(t, string(reply.Data), "allow_atomic")
-	after := acptest.Must(js.StreamInfo("KV_questions"))
-	require.Equal(t, before.Config, after.Config)
+	require.Equal(t, before.Config, acptest.Must(js.StreamInfo("KV_questions")).Config)
 }
 
 // A batch whose reply got lost was made all the same, and each of its writes is
@@ -245,10 +242,9 @@ func TestGetOfANewBucket(t *testing.T) {
 	s := openAt(t, at)
 	conn := acptest.Must(nats.Connect(at, nats.Timeout(time.Minute), nats.RetryOnFailedConnect(true)))
 	t.Cleanup(conn.Close)
-	js := acptest.Must(conn.JetStream(nats.MaxWait(time.Minute)))
-	require.NoError(t, js.DeleteStream("KV_questions"))
+	require.NoError(t, acptest.Must(conn.JetStream(nats.MaxWait(time.Minute))).DeleteStream("KV_questions"))
 	asked := 0
-	_, err := conn.Subscribe("$JS.API.DIRECT.GET.KV_questions.>", func(m *nats.Msg) { // in its place
+	acptest.Must(conn.Subscribe("$JS.API.DIRECT.GET.KV_questions.>", func(m *nats.Msg) { // in its place
 		reply := nats.NewMsg(m.Reply)
 		if asked++; asked < 3 {
 			reply.Header.Set("Status", "503")
@@ -261,8 +257,7 @@ func TestGetOfANewBucket(t *testing.T) {
 			reply.Data = []byte("1")
 		}
 		_ = m.RespondMsg(reply) // or the test sees nothing
-	})
-	require.NoError(t, err)
+	}))
 	require.NoError(t, conn.Flush())
 	e := acptest.Must(s.Get(t.Context(), "a"))
 	require.Equal(t, hubstore.Entry{Key: "a", Value: []byte("1"), Revision: 7}, e)

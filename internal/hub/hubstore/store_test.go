@@ -29,8 +29,7 @@ func open(t testing.TB, dir string) *hubstore.Store {
 func TestOneOfManyWritersWins(t *testing.T) {
 	s := open(t, t.TempDir())
 	rev := acptest.Must(s.Create(t.Context(), "a", []byte("open")))
-	_, err := s.Create(t.Context(), "a", []byte("again"))
-	require.ErrorIs(t, err, hubstore.ErrConflict)
+	require.ErrorIs(t, acptest.Err(s.Create(t.Context(), "a", []byte("again"))), hubstore.ErrConflict)
 
 	var won atomic.Int32
 	var winner atomic.Value
@@ -66,8 +65,7 @@ func TestValuesOutliveTheProcess(t *testing.T) {
 	e := acptest.Must(s.Get(t.Context(), "a"))
 	require.Equal(t, hubstore.Entry{Key: "a", Value: []byte("1"), Revision: rev}, e)
 	require.ErrorIs(t, acptest.Err(s.Get(t.Context(), "b")), hubstore.ErrNotFound)
-	later := acptest.Must(s.Create(t.Context(), "c", []byte("3")))
-	require.Greater(t, later, gone, "revisions go on")
+	require.Greater(t, acptest.Must(s.Create(t.Context(), "c", []byte("3"))), gone, "revisions go on")
 }
 
 func TestWatchTellsWhatIsAndThenWhatChangesInOrder(t *testing.T) {
@@ -116,8 +114,7 @@ func TestListensNowhere(t *testing.T) {
 }
 
 func ownSockets(t *testing.T) (n int) {
-	fds := acptest.Must(filepath.Glob("/proc/self/fd/*"))
-	for _, fd := range fds {
+	for _, fd := range acptest.Must(filepath.Glob("/proc/self/fd/*")) {
 		if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, "socket:") {
 			n++
 		}

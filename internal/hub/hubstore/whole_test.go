@@ -105,8 +105,7 @@ func TestDamagedByteIsTold(t *testing.T) {
 			require.Contains(t, reported, "DAMAGED")
 			aside := acptest.Must(filepath.Glob(dir + "-damaged-*"))
 			require.Len(t, aside, 1)
-			kept := acptest.Must(os.ReadFile(filepath.Join(aside[0], name)))
-			require.Equal(t, damaged, kept)
+			require.Equal(t, damaged, acptest.Must(os.ReadFile(filepath.Join(aside[0], name))))
 			different := 0
 			for key := range values {
 				if got[key] != values[key] {
@@ -188,8 +187,7 @@ func TestDamagedBlocksKeepTheirOwn(t *testing.T) {
 	problem := acptest.Must(mend(dir, "questions", time.Now()))
 	for block, want := range left {
 		require.Equal(t, block == 2 || block == 3 || block == 5, strings.Contains(problem, name(block)), problem)
-		got := acptest.Must(os.ReadFile(name(block)))
-		require.Equal(t, want, string(got), "%d", block)
+		require.Equal(t, want, string(acptest.Must(os.ReadFile(name(block)))), "%d", block)
 	}
 	require.NoFileExists(t, index, "the server looks at the blocks itself")
 	problem = acptest.Must(mend(dir, "questions", time.Now()))
@@ -206,8 +204,7 @@ func TestDamagedStoreIsNotMendedWithoutACopy(t *testing.T) {
 	now := time.Now()
 	require.NoError(t, os.WriteFile(dir+"-damaged-"+now.UTC().Format("20060102T150405Z"), nil, 0o600)) // in its place
 	require.ErrorContains(t, acptest.Err(mend(dir, "questions", now)), "cannot be copied")
-	kept := acptest.Must(os.ReadFile(name))
-	require.Equal(t, text, kept)
+	require.Equal(t, text, acptest.Must(os.ReadFile(name)))
 }
 
 func copyOf(t *testing.T, dir string) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 func drawn(t display.Tool) Thing { return Draw(t.View("")) }
@@ -176,8 +177,7 @@ func TestFolded(t *testing.T) {
 // shell, in the sentence that Kimi asks with. Everything else an agent says is there.
 func TestNothingIsSaidTwice(t *testing.T) {
 	script := "#!/bin/bash\nset -euo pipefail\n" + strings.Repeat("echo step\n", 30)
-	detail, err := json.Marshal(map[string]string{"command": script})
-	require.NoError(t, err)
+	detail := acptest.Must(json.Marshal(map[string]string{"command": script}))
 	for name, c := range map[string]struct {
 		title, text string
 		also        string

@@ -37,8 +37,7 @@ func TestBehindInOneGroup(t *testing.T) {
 	one, two, between := twoSitesApart(t)
 	as := map[string]string{}
 	for _, group := range []string{"red", "blue"} {
-		bot := one.device(group+"-bot", "ask", group)
-		as[group] = "Bearer " + bot
+		as[group] = "Bearer " + one.device(group+"-bot", "ask", group)
 		two.eventually(http.StatusNotFound, "GET", "/conversations/other", "", "Authorization", as[group])
 	}
 	one.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", as["red"])

@@ -48,8 +48,7 @@ func TestBeing(t *testing.T) {
 	before := acptest.Must(json.Marshal(a.kept.Load()))
 	next := *a.kept.Load()
 	next.Devices = []keptDevice{{Device: next.Devices[0].Device, Hash: []byte("another")}}
-	data := acptest.Must(json.Marshal(next))
-	require.NoError(t, a.take(data, next.revision+1))
+	require.NoError(t, a.take(acptest.Must(json.Marshal(next)), next.revision+1))
 	require.Error(t, phone.Err(), "it is another one")
 	require.NoError(t, a.take(before, next.revision))
 	require.Equal(t, []byte("another"), a.kept.Load().Devices[0].Hash)

@@ -32,8 +32,7 @@ func TestARemovedDeviceGetsNoAnswer(t *testing.T) {
 			require.NotNil(t, reply)
 			require.Equal(t, http.StatusUnauthorized, reply.StatusCode)
 			s.expect(200, "POST", "/conversations/c/respond", `{"answers":{"Which database?":"SQLite"}}`)
-			r := s.find("c", "")
-			require.Equal(t, "accepted", r.End.Receipt())
+			require.Equal(t, "accepted", s.find("c", "").End.Receipt())
 		})
 	}
 }

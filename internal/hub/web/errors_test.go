@@ -71,13 +71,11 @@ func TestErrorTable(t *testing.T) {
 		require.Equal(t, c.code, s.errorOf(t, "POST", "/answer", c.body, "Content-Type", urlencoded, "Accept", json), c.body)
 	}
 	s.stillOpen(t)
-	now := s.find("c1", "")
-	require.Equal(t, open.Revision, now.Revision)
+	require.Equal(t, open.Revision, s.find("c1", "").Revision)
 }
 
 // A browser's cookie reads with HEAD as it does with GET.
 func TestHead(t *testing.T) {
 	s := siteBeside(t)
-	cookie := s.logIn(t, web.Owner)
-	s.expect(200, "HEAD", "/conversations", "", "Authorization", "", "Cookie", cookie)
+	s.expect(200, "HEAD", "/conversations", "", "Authorization", "", "Cookie", s.logIn(t, web.Owner))
 }

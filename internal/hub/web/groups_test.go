@@ -24,8 +24,7 @@ func groupsSite(t *testing.T) (s *site, as map[string]string) {
 	s = newSite(t, hub.Options{})
 	as = map[string]string{"owner": "Bearer " + token}
 	add := func(name string, can web.Can, groups ...string) {
-		token := s.device(name, can, groups...)
-		as[name] = "Bearer " + token
+		as[name] = "Bearer " + s.device(name, can, groups...)
 	}
 	add("blue-bot", web.CanAsk, "blue")
 	add("blue-phone", web.CanAnswer, "blue")

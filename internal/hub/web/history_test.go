@@ -76,8 +76,7 @@ func TestHistoryPageByPage(t *testing.T) {
 func TestHistoryIsTrue(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{Lease: 200 * time.Millisecond})
-	bot := s.device("nightly-bot", web.CanAsk)
-	as := []string{"Authorization", "Bearer " + bot}
+	as := []string{"Authorization", "Bearer " + s.device("nightly-bot", web.CanAsk)}
 	page := func(path string) string { return s.expect(200, "GET", path, "", "Accept", "text/html") }
 	require.Contains(t, page("/"), "acp-bridge hook install", "until something has come")
 	for _, c := range []string{"withdrawn", "dismissed", "fetched", "kept"} {

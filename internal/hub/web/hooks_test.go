@@ -32,8 +32,7 @@ type hooked struct {
 
 func newHooked(t testing.TB) *hooked {
 	s := newSite(t, hub.Options{})
-	token := s.device("claude", web.CanHook)
-	return &hooked{site: s, token: token}
+	return &hooked{site: s, token: s.device("claude", web.CanHook)}
 }
 
 // says is what a hook sends; more are pairs.
@@ -191,8 +190,7 @@ func TestHookHangsUpAtItsAnswer(t *testing.T) {
 	body := saysOf("PermissionRequest", "AskUserQuestion", askInput, "acp_bridge_held", "ONE")
 	_, hangUp := s.hold(body)
 	hangUp()
-	r := s.held
-	s.respond(200, r, `{"Which database?":"SQLite"}`)
+	s.respond(200, s.held, `{"Which database?":"SQLite"}`)
 	asks := func(ctx context.Context, body string) {
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, s.url+"/hooks/claude", strings.NewReader(body))
 		req.Header.Set("Authorization", "Bearer "+s.token)

@@ -106,8 +106,7 @@ func TestDamagedListOfDevices(t *testing.T) {
 			require.Equal(t, a.List(), now.List(), "byte %d: %s", at, damaged)
 		}
 	}
-	old := acptest.Must(unsealed(text))
-	require.NoError(t, os.WriteFile(path, old, 0o600))
+	require.NoError(t, os.WriteFile(path, acptest.Must(unsealed(text)), 0o600))
 	now := acptest.Must(OpenAccess(path, token))
 	require.Equal(t, a.List(), now.List())
 }

@@ -93,8 +93,7 @@ func TestARightThatEndsBeforeTheBody(t *testing.T) {
 	}
 	s.t = t
 	for _, want := range []*hub.Record{open, over} {
-		now := s.find(want.Conversation, want.ID)
-		require.Equal(t, want, now)
+		require.Equal(t, want, s.find(want.Conversation, want.ID))
 	}
 	require.Len(t, s.board.Conversations(), 2)
 	require.Len(t, s.access.List(), 1)
@@ -130,8 +129,7 @@ func TestARightThatEndsWhereTheHubIsCutOff(t *testing.T) {
 			require.Contains(t, []int{401, 503}, <-done)
 		}
 	})
-	now := one.find("c1", "toolu_1")
-	require.True(t, now.Open())
+	require.True(t, one.find("c1", "toolu_1").Open())
 	require.Empty(t, one.access.List())
 }
 
@@ -166,10 +164,8 @@ func TestARightThatEndedElsewhere(t *testing.T) {
 	} {
 		two.expect(401, "POST", r.path, r.body, as(r.token)...)
 	}
-	open := one.find("open", "toolu_1")
-	require.True(t, open.Open())
-	over := one.find("over", "toolu_1")
-	require.Equal(t, "accepted", over.End.Receipt())
+	require.True(t, one.find("open", "toolu_1").Open())
+	require.Equal(t, "accepted", one.find("over", "toolu_1").End.Receipt())
 	require.Len(t, one.board.Conversations(), 2)
 }
 
@@ -202,8 +198,7 @@ func TestARightThatEndsWhileTheAnswerIsUnderWay(t *testing.T) {
 	require.NoError(t, one.access.Remove("phone"))
 	release()
 	require.ErrorIs(t, <-done, hub.ErrRight)
-	now := one.find("c1", "toolu_1")
-	require.True(t, now.Open())
+	require.True(t, one.find("c1", "toolu_1").Open())
 }
 
 // Whoever has removed a device, or ended a login, can rely on it: what had been allowed

@@ -96,8 +96,7 @@ func TestLogsHaveNoText(t *testing.T) {
 	// A browser that is told, whose service does not want to.
 	try("POST", "/push", newBrowser(t, push.URL+"/"+marked).subscription())
 	try("POST", "/conversations/c5/ask", askMarked("q5"))
-	rec := acptest.Must(board.Find("c5", "q5"))
-	server.Push(t.Context(), rec, "id", web.PushQuestion, true)
+	server.Push(t.Context(), acptest.Must(board.Find("c5", "q5")), "id", web.PushQuestion, true)
 	// Records that cannot be read.
 	for i, value := range []string{
 		`{"version":9,"call":{"Questions":[{"Text":"` + marked + `"}]}}`, `{"conversation":"c","id":"q","asked":"` + marked + `"}`, `{"call":"` + marked + `"}`, marked,

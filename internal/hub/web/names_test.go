@@ -80,8 +80,7 @@ func TestUnknownNamesChangeNothing(t *testing.T) {
 		}
 	}
 	require.Empty(t, samples, "no such route")
-	now := s.find("c1", "toolu_1")
-	require.Equal(t, open, now)
+	require.Equal(t, open, s.find("c1", "toolu_1"))
 	require.Len(t, s.board.Conversations(), 1)
 	require.Empty(t, s.access.List())
 	for _, c := range []struct{ path, body string }{

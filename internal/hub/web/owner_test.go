@@ -32,12 +32,10 @@ func TestOneOwner(t *testing.T) {
 			if before != "" {
 				acptest.Must(store.Create(t.Context(), "access", []byte(before)))
 			}
-			one := acptest.Must(web.OpenShared(t.Context(), store, token, nil))
-			t.Cleanup(one.Close)
+			t.Cleanup(acptest.Must(web.OpenShared(t.Context(), store, token, nil)).Close)
 			require.ErrorIs(t, acptest.Err(web.OpenShared(t.Context(), store, otherToken, nil)), web.ErrOtherOwner)
 			require.ErrorContains(t, acptest.Err(web.OpenShared(t.Context(), store, "", nil)), "too short")
-			two := acptest.Must(web.OpenShared(t.Context(), store, token, nil))
-			t.Cleanup(two.Close)
+			t.Cleanup(acptest.Must(web.OpenShared(t.Context(), store, token, nil)).Close)
 			e := acptest.Must(store.Get(t.Context(), "access"))
 			require.NotContains(t, string(e.Value), token)
 			require.NotEmpty(t, gjson.GetBytes(e.Value, "owner").String())
@@ -89,8 +87,7 @@ func TestNewOwner(t *testing.T) {
 	reply, _ = one.request("POST", "/login", "code="+code, "Authorization", "", "Content-Type", "application/x-www-form-urlencoded", "Origin", one.url)
 	require.Equal(t, http.StatusUnauthorized, reply.StatusCode)
 	var said strings.Builder
-	_, err := bufio.NewReader(stream.Body).WriteTo(&said) // it ends
-	require.NoError(t, err)
+	acptest.Must(bufio.NewReader(stream.Body).WriteTo(&said)) // it ends
 }
 
 // A new token of the owner at a hub alone ends what was made with the old one: that
@@ -114,8 +111,7 @@ func TestANewOwnersTokenAtAHubAlone(t *testing.T) {
 	phone := s.device("phone", web.CanAnswer)
 	stolen, theirs := s.logIn(t, web.Owner), s.logIn(t, "phone")
 	code := acptest.Must(s.access.Code(web.Owner))
-	again := start(token)
-	again.expect(200, "GET", "/questions", "", "Authorization", "", "Cookie", stolen)
+	start(token).expect(200, "GET", "/questions", "", "Authorization", "", "Cookie", stolen)
 
 	const fresh = "another-token-of-the-owner"
 	now := start(fresh)

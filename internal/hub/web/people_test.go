@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"html"
+	"maps"
 	"math/rand/v2"
 	"net/http/httptest"
 	"net/url"
@@ -170,8 +171,7 @@ var (
 
 // look loads the page, or what its script loads, into a tab.
 func (h *house) look(p *person, tab int) {
-	path := []string{"/", "/cards"}[h.r.IntN(2)]
-	page := h.expect(200, "GET", path, "", browserOf(p.cookie, h.url)...)
+	page := h.expect(200, "GET", []string{"/", "/cards"}[h.r.IntN(2)], "", browserOf(p.cookie, h.url)...)
 	p.tabs[tab] = nil
 	shown := map[string]bool{}
 	for _, text := range aCard.FindAllString(page, -1) {
@@ -211,9 +211,7 @@ func (h *house) act(p *person, c seenCard) {
 	h.serial++
 	s := &saying{to: c.of, by: p, what: "answered", words: fmt.Sprintf("said-%d", h.serial)}
 	form := url.Values{}
-	for name, v := range c.form {
-		form[name] = v
-	}
+	maps.Copy(form, c.form)
 	switch kind := h.r.IntN(5); {
 	case kind == 0:
 		s.what, s.words = "cancelled", ""

@@ -67,8 +67,7 @@ func TestAddAPhone(t *testing.T) {
 
 // A hub that nobody else reaches gives no link, and makes no code.
 func TestAddAPhoneToALocalHub(t *testing.T) {
-	s := siteBeside(t)
-	require.JSONEq(t, `{}`, s.expect(200, "POST", "/phones", ""))
+	require.JSONEq(t, `{}`, siteBeside(t).expect(200, "POST", "/phones", ""))
 }
 
 // lan is a machine with one network.
@@ -93,8 +92,7 @@ func TestLANIsSwitched(t *testing.T) {
 	s.expect(409, "POST", "/lan", `{"on":true}`)
 	l := new(lan)
 	s.with(web.Options{LAN: l, Addresses: l.addresses})
-	phone := s.device("phone", web.CanAnswer)
-	s.expect(403, "POST", "/lan", `{"on":true}`, "Authorization", "Bearer "+phone)
+	s.expect(403, "POST", "/lan", `{"on":true}`, "Authorization", "Bearer "+s.device("phone", web.CanAnswer))
 	s.expect(400, "POST", "/lan", `{}`)
 	require.JSONEq(t, `{"on":false}`, s.expect(200, "GET", "/lan", ""))
 	require.JSONEq(t, `{"lan":"off"}`, s.expect(200, "POST", "/phones", ""))

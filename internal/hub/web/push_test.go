@@ -64,8 +64,7 @@ type browser struct {
 }
 
 func newBrowser(t *testing.T, endpoint string) *browser {
-	private := acptest.Must(ecdh.P256().GenerateKey(rand.Reader))
-	b := &browser{t, private, make([]byte, 16), endpoint}
+	b := &browser{t, acptest.Must(ecdh.P256().GenerateKey(rand.Reader)), make([]byte, 16), endpoint}
 	_, _ = rand.Read(b.auth)
 	return b
 }
@@ -88,8 +87,7 @@ func (b *browser) open(body []byte) (said map[string]any) {
 	ikm := acptest.Must(hkdf.Key(sha256.New, secret, b.auth, string(info), 32))
 	key := acptest.Must(hkdf.Key(sha256.New, ikm, salt, "Content-Encoding: aes128gcm\x00", 16))
 	nonce := acptest.Must(hkdf.Key(sha256.New, ikm, salt, "Content-Encoding: nonce\x00", 12))
-	block := acptest.Must(aes.NewCipher(key))
-	gcm := acptest.Must(cipher.NewGCM(block))
+	gcm := acptest.Must(cipher.NewGCM(acptest.Must(aes.NewCipher(key))))
 	plain := acptest.Must(gcm.Open(nil, nonce, body[21+keyLen:], nil))
 	plain = bytes.TrimRight(plain, "\x00")
 	require.Equal(t, byte(2), plain[len(plain)-1], "the last record")
@@ -148,8 +146,7 @@ func TestPush(t *testing.T) {
 		can   web.Can
 		group string
 	}{"phone": {web.CanAnswer, "owner"}, "other": {web.CanAnswer, "red"}} {
-		token := s.device(name, d.can, d.group)
-		bearers[name] = []string{"Authorization", "Bearer " + token}
+		bearers[name] = []string{"Authorization", "Bearer " + s.device(name, d.can, d.group)}
 		browsers[name] = newBrowser(t, service.URL+"/"+name)
 		s.expect(200, "POST", "/push", browsers[name].subscription(), bearers[name]...)
 		s.expect(200, "POST", "/push", browsers[name].subscription(), bearers[name]...) // the same one again

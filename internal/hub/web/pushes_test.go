@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -27,9 +28,7 @@ func buttonsOf(t *testing.T, said map[string]any) map[string]string {
 	for _, one := range list {
 		a := one.(map[string]any)
 		body := map[string]any{"token": a["token"]}
-		for k, v := range said["ref"].(map[string]any) {
-			body[k] = v
-		}
+		maps.Copy(body, said["ref"].(map[string]any))
 		raw := acptest.Must(json.Marshal(body))
 		posts[a["title"].(string)] = strings.TrimSuffix(string(raw), "}") + `,"pick":` + a["action"].(string) + "}"
 	}
@@ -88,8 +87,7 @@ func TestButtonsOfAPushDecideWhatItShows(t *testing.T) {
 		"a question without options at all": {question(convert.Question{Text: "Go on?"}), "Go on?", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := c.ask()
-			said := pushed(r)
+			said := pushed(c.ask())
 			require.Contains(t, said["text"], c.text)
 			require.Contains(t, said["title"], "Claude Code")
 			posts := buttonsOf(t, said)
@@ -138,8 +136,7 @@ func TestAButtonOfAPush(t *testing.T) {
 	} {
 		reply, body := s.request("POST", "/act", c.body, c.as...)
 		require.Equal(t, c.code, reply.StatusCode, "%s: %s", why, body)
-		now := s.find("c", r.ID)
-		require.True(t, now.Open(), why)
+		require.True(t, s.find("c", r.ID).Open(), why)
 	}
 	s.expect(403, "POST", "/conversations/c/respond", `{"answers":{"Bash":"Allow"}}`, worker...)
 	s.expect(200, "POST", "/act", posts["Allow"], worker...)

@@ -50,8 +50,7 @@ var routes = []struct{ method, path, body string }{
 
 func (s *site) stillOpen(t *testing.T) {
 	t.Helper()
-	r := s.find("c1", "toolu_1")
-	require.True(t, r.Open())
+	require.True(t, s.find("c1", "toolu_1").Open())
 }
 
 func TestForeignHostOnEveryRoute(t *testing.T) {
@@ -276,8 +275,7 @@ func TestPathTricksInIDs(t *testing.T) {
 }
 
 func TestSlowClientsEnd(t *testing.T) {
-	s := siteBeside(t)
-	h := &http.Server{Handler: s.server, ReadHeaderTimeout: 50 * time.Millisecond}
+	h := &http.Server{Handler: siteBeside(t).server, ReadHeaderTimeout: 50 * time.Millisecond}
 	l := acptest.Must(net.Listen("tcp", "127.0.0.1:0"))
 	go func() { _ = h.Serve(l) }()
 	defer h.Close()
@@ -407,8 +405,7 @@ func TestUnwantedBodiesEnd(t *testing.T) {
 	)
 	for _, c := range conns {
 		require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
-		reply := acptest.Must(io.ReadAll(c))
-		require.Regexp(t, `^HTTP/1.1 (200|4\d\d) `, string(reply))
+		require.Regexp(t, `^HTTP/1.1 (200|4\d\d) `, string(acptest.Must(io.ReadAll(c))))
 	}
 }
 

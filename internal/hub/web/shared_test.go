@@ -64,8 +64,7 @@ func (s *site) eventually(status int, method, path, body string, headers ...stri
 // what it waits for end everywhere.
 func TestDevicesOfSharedHubs(t *testing.T) {
 	one, two := twoSites(t)
-	phone := one.device("phone", web.CanAnswer)
-	bearer := "Bearer " + phone
+	bearer := "Bearer " + one.device("phone", web.CanAnswer)
 	one.expect(200, "GET", "/questions", "", "Authorization", bearer)
 	two.eventually(200, "GET", "/questions", "", "Authorization", bearer)
 	require.ErrorContains(t, acptest.Err(two.access.Add("phone", web.CanAnswer)), "is there already")

@@ -53,8 +53,7 @@ func TestLargestQuestion(t *testing.T) {
 // smallStore is a server elsewhere that takes short messages only.
 func smallStore(t *testing.T, most int32) hubstore.Options {
 	t.Helper()
-	s := netfault.NATS(t, most)
-	return hubstore.Options{URL: s.ClientURL()}
+	return hubstore.Options{URL: netfault.NATS(t, most).ClientURL()}
 }
 
 // A server elsewhere with the limit that NATS has unless told otherwise keeps the

@@ -20,8 +20,7 @@ import (
 // asked.
 func TestToLookIsNotToTake(t *testing.T) {
 	s := siteBeside(t)
-	bot := s.device("bot", web.CanAsk)
-	as := []string{"Authorization", "Bearer " + bot}
+	as := []string{"Authorization", "Bearer " + s.device("bot", web.CanAsk)}
 	s.expect(202, "POST", "/conversations/c1/ask", database, as...)
 	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
 	cookie := []string{"Authorization", "", "Cookie", s.logIn(t, web.Owner), "Sec-Fetch-Site", "cross-site"}
@@ -41,8 +40,7 @@ func TestToLookIsNotToTake(t *testing.T) {
 		_, stop := s.stream(path, who...)
 		stop()
 	}
-	now := s.find("c1", "toolu_1")
-	require.Equal(t, answered, now)
+	require.Equal(t, answered, s.find("c1", "toolu_1"))
 	// The agent that comes back has it. The same words under another id are
 	// another question, as long as its asker may be there.
 	require.Contains(t, s.expect(202, "POST", "/conversations/c1/ask", strings.ReplaceAll(database, "toolu_1", "toolu_2"), as...), "toolu_2")

@@ -43,8 +43,7 @@ func TestATypedSecretIsShownNowhere(t *testing.T) {
 
 	require.Contains(t, s.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), secret, "whoever asked may ask for it")
 	require.Contains(t, s.expect(200, "POST", "/conversations/c1/ask?wait=1m", call), `"answers":{"What is your API key?":"`+secret+`"}`)
-	r := s.find("c1", "toolu_1")
-	s.receipt(r, "consumed") // which is noted when the asker has it all
+	s.receipt(s.find("c1", "toolu_1"), "consumed") // which is noted when the asker has it all
 	nowhere()
 	require.NotContains(t, s.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), secret)
 	require.Contains(t, s.expect(202, "POST", "/conversations/c1/ask", call), "awaiting_user_response", "asked again, it is another question")

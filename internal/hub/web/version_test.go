@@ -21,8 +21,7 @@ func TestAccessOfANewerHub(t *testing.T) {
 	const newer = `{"instance":"abcdefgh","mood":"calm","devices":[{"name":"phone","can":"answer","added":"2026-11-15T20:00:00Z","hash":"aGFzaA==","colour":"red"}],"sessions":[{"device":"phone","hash":"aGFzaA==","since":"2026-11-15T20:00:00Z","agent":"browser"}]}`
 	name := filepath.Join(t.TempDir(), "access.json")
 	require.NoError(t, os.WriteFile(name, []byte(newer), 0o600))
-	access := acptest.Must(web.OpenAccess(name, token))
-	acptest.Must(access.Add("laptop", web.CanAsk))
+	acptest.Must(acptest.Must(web.OpenAccess(name, token)).Add("laptop", web.CanAsk))
 	data := acptest.Must(os.ReadFile(name))
 	for path, want := range map[string]string{
 		"mood": "calm", "devices.0.name": "phone", "devices.0.colour": "red", "devices.1.name": "laptop", "sessions.0.agent": "browser",

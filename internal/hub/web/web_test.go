@@ -127,8 +127,7 @@ func (s *site) requestStatus(code int, method, path, body string, headers ...str
 
 func jsonOf(t testing.TB, v any) string {
 	t.Helper()
-	data := acptest.Must(json.Marshal(v))
-	return string(data)
+	return string(acptest.Must(json.Marshal(v)))
 }
 
 const (
@@ -222,8 +221,7 @@ func TestAnswerIsUsedUpBeforeItIsThere(t *testing.T) {
 		s.expect(200, "POST", "/conversations/"+conversation+"/respond", `{"answers":{"Which database?":"SQLite"}}`)
 		looked := false
 		w := &atFirst{httptest.NewRecorder(), func() {
-			r := s.find(conversation, "toolu_1")
-			require.Equal(t, "delivered", r.End.Receipt())
+			require.Equal(t, "delivered", s.find(conversation, "toolu_1").End.Receipt())
 			looked = true
 		}}
 		req := httptest.NewRequestWithContext(t.Context(), at.method, "http://localhost/conversations/"+conversation+at.path, strings.NewReader(at.body))

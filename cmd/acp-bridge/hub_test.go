@@ -251,7 +251,7 @@ func TestMCPFormBesideHub(t *testing.T) {
 			c.send("tools/call", askDatabase)
 			form := c.next(func(m gjson.Result) bool { return m.Get("method").Str == "elicitation/create" })
 			h.open()
-			time.Sleep(seen.Strict) // a person reads it
+			time.Sleep(2 * seen.Strict) // a person reads it
 			fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", form.Get("id").Raw, reply)
 			require.True(t, c.reply().Get("result").Exists())
 			r := h.await(func(r *hub.Record) bool { return !r.Open() })

@@ -143,8 +143,7 @@ func TestSettingsOfTheCLI(t *testing.T) {
 				synctest.Wait()
 				p.conn.handle([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":"acp-bridge-1","response":` + reply + `}}`))
 			}()
-			got := acptest.Must(p.Settings(t.Context()))
-			require.Equal(t, want, got)
+			require.Equal(t, want, acptest.Must(p.Settings(t.Context())))
 		})
 	}
 }
@@ -157,8 +156,7 @@ func TestOutboxNeverBlocksTheSender(t *testing.T) {
 		require.NoError(t, out.send(line), "one is always taken")
 		synctest.Wait()
 		require.ErrorIs(t, out.send(line), ErrNotReading)
-		got := make([]byte, len(line))
-		acptest.Must(io.ReadFull(r, got))
+		acptest.Must(io.ReadFull(r, make([]byte, len(line))))
 		synctest.Wait()
 		require.NoError(t, out.send([]byte("{}\n")))
 		r.Close()

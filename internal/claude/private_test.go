@@ -23,8 +23,7 @@ func TestPrivateFiles(t *testing.T) {
 	for _, make := range []func() (*os.File, error){unnamedFile, unlinkedFile} {
 		f := acptest.Must(make())
 		acptest.Must(f.WriteString("x"))
-		left := acptest.Must(os.ReadDir(tmp))
-		require.Empty(t, left)
+		require.Empty(t, acptest.Must(os.ReadDir(tmp)))
 		require.NoError(t, f.Close())
 	}
 	p := newPrivateFiles([]PrivateFlag{{"--one", []byte("first")}, {"--two", []byte("second")}})
@@ -34,16 +33,14 @@ func TestPrivateFiles(t *testing.T) {
 	read := func() string {
 		cmd := exec.Command("cat", p.paths...)
 		cmd.ExtraFiles = p.passed
-		out := acptest.Must(cmd.Output())
-		return string(out)
+		return string(acptest.Must(cmd.Output()))
 	}
 	require.Equal(t, "firstsecond", read())
 	kept, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", p.passed[0].Fd()))
 	if err == nil { // Linux
 		defer kept.Close()
 		p.forget()
-		info := acptest.Must(kept.Stat())
-		require.Zero(t, info.Size(), "nothing is left for whoever else holds it")
+		require.Zero(t, acptest.Must(kept.Stat()).Size(), "nothing is left for whoever else holds it")
 	}
 	p.forget()
 }

@@ -37,15 +37,13 @@ func TestCommandLine(t *testing.T) {
 		"--permission-prompt-tool", "stdio", "--include-partial-messages",
 		"--session-id", "id-1", "--permission-mode", "plan", "--model", "haiku", "--mcp-config", "{}", "--model", "mine",
 	}, start.Args)
-	pgid, err := syscall.Getpgid(start.Pid)
-	require.NoError(t, err)
+	pgid := acptest.Must(syscall.Getpgid(start.Pid))
 	require.Equal(t, s.Pid(), pgid, "a group of its own")
 }
 
 func TestInitialize(t *testing.T) {
 	s := run(t, claudetest.Script{})
-	info, err := s.Initialize(s.ctx)
-	require.NoError(t, err)
+	info := acptest.Must(s.Initialize(s.ctx))
 	require.Equal(t, "default", info.Mode)
 	require.Equal(t, claude.Command{Name: "code-review", Description: "Review the current diff", ArgumentHint: "[<target>]"}, info.Commands[0])
 	require.Equal(t, "Default (recommended)", info.Models[0].DisplayName)
@@ -77,9 +75,7 @@ func TestTurnInOrder(t *testing.T) {
 func TestBurstIsCompleteAndInOrder(t *testing.T) {
 	t.Parallel()
 	const n = 20000
-	s := prompted(t, turns(claudetest.Burst(n)))
-	text := deltas(s.until(claude.TypeResult))
-	words := strings.Fields(text)
+	words := strings.Fields(deltas(prompted(t, turns(claudetest.Burst(n))).until(claude.TypeResult)))
 	require.Len(t, words, n)
 	for i, w := range words {
 		require.Equal(t, strconv.Itoa(i), w)
@@ -181,8 +177,7 @@ func TestQuestion(t *testing.T) {
 	require.Equal(t, "AskUserQuestion", req.ToolName)
 	require.Equal(t, "toolu_1", req.ToolUseID)
 	require.NoError(t, s.Reply(req.RequestID, claude.Allow(json.RawMessage(`{"questions":[{"question":"Which?"}],`+"\n"+`"answers":{"Which?":"A\u2028<b>"}}`))))
-	result := s.last(claude.TypeUser)
-	require.Contains(t, field(result, "message.content.0.content").String(), "Which?")
+	require.Contains(t, field(s.last(claude.TypeUser), "message.content.0.content").String(), "Which?")
 	s.until(claude.TypeResult)
 	require.JSONEq(t, `{"behavior":"allow","updatedInput":{"questions":[{"question":"Which?"}],"answers":{"Which?":"A\u2028<b>"}}}`, string(s.cli.Reply("toolu_1")))
 }

@@ -29,8 +29,7 @@ func TestStandInResults(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := prompted(t, ct.Script{Turns: []ct.Turn{{Result: c.result}}})
-			all := s.until(claude.TypeResult)
+			all := prompted(t, ct.Script{Turns: []ct.Turn{{Result: c.result}}}).until(claude.TypeResult)
 			m := all[len(all)-1]
 			require.Equal(t, c.want, strings.Join([]string{m.Subtype, field(m, "is_error").String(), field(m, "stop_reason").String(), field(m, "terminal_reason").String()}, " "))
 			if c.result != nil && c.result.Error != "" {

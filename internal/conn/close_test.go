@@ -102,8 +102,7 @@ func TestNumberAndStringAreTwoIDs(t *testing.T) {
 func TestReaderEndsAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		c := New(r, io.Discard, nil, nil)
-		require.NoError(t, c.Close())
+		require.NoError(t, New(r, io.Discard, nil, nil).Close())
 		_, err := io.WriteString(w, "{}\n")
 		require.NoError(t, err)
 		synctest.Wait()

@@ -207,8 +207,7 @@ func TestAnswerThenEOF(t *testing.T) {
 		outR, outW := io.Pipe()
 		c := New(inR, outW, nil, &Options{Logger: slog.New(slog.DiscardHandler)})
 		go func() {
-			buf := make([]byte, 4096)
-			outR.Read(buf)
+			outR.Read(make([]byte, 4096))
 			io.WriteString(inW, `{"jsonrpc":"2.0","id":1,"result":"yes"}`+"\n")
 			inW.Close()
 			outR.Close()

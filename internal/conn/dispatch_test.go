@@ -318,8 +318,7 @@ func TestTooManyRequests(t *testing.T) {
 			<-release
 			return nil, nil
 		}}, nil)
-		burst := strings.Repeat(`{"id":1,"method":"m"}`+"\n", maxRunning)
-		p.write(burst + `{"id":2,"method":"m"}`)
+		p.write(strings.Repeat(`{"id":1,"method":"m"}`+"\n", maxRunning) + `{"id":2,"method":"m"}`)
 		require.Contains(t, p.read(), `"id":2,"error":{"code":-32603,"message":"more than 10000 requests unanswered"`)
 		p.discard()
 		close(release)

@@ -71,8 +71,7 @@ func (c *client) pressed(r *acptest.Request, order func([]gjson.Result)) string 
 	for i, o := range options {
 		names[i] = o.Get("name").Str
 	}
-	w := c.user.wants(c.row.shows(r))
-	return options[c.user.presses(w, names)].Get("optionId").Str
+	return options[c.user.presses(c.user.wants(c.row.shows(r)), names)].Get("optionId").Str
 }
 
 // withoutID shows buttons, and does not say which one was pressed.

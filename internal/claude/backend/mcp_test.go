@@ -22,8 +22,7 @@ func TestMCPServersAreNotOnTheCommandLine(t *testing.T) {
 		{"name":"a","command":"run","args":["x"],"env":[{"name":"K","value":"secret-1"}]},
 		{"type":"http","name":"b","url":"http://127.0.0.1:1/","headers":[{"name":"Authorization","value":"secret-2"}]},
 		{"type":"sse","name":"c","url":"http://127.0.0.1:1/","headers":[]}]}`, t.TempDir()))
-	args := cli.Starts()[0].Args
-	line := strings.Join(args, " ")
+	line := strings.Join(cli.Starts()[0].Args, " ")
 	require.NotContains(t, line, "secret")
 	require.Contains(t, line, "--add-dir /extra")
 	require.Contains(t, line, "--mcp-config")

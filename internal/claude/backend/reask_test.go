@@ -165,8 +165,7 @@ func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
 	require.Equal(t, "completed", e.Tool(reopened, reply.Get("_meta.acp-bridge.waitingFor").Str)["status"])
 	require.Equal(t, "failed", e.Tool(reopened, "toolu_1")["status"], "as it ended then")
 	require.Contains(t, killed.cli.Prompts()[0], "Which database?\n  SQLite")
-	now := acptest.Must(os.ReadFile(path))
-	require.NotEqual(t, note, now, "it is open no more")
+	require.NotEqual(t, note, acptest.Must(os.ReadFile(path)), "it is open no more")
 }
 
 // Our own client has a question at its hub by the id of its call: there it is the same.

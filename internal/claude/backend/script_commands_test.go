@@ -46,12 +46,10 @@ func init() { // they play commands themselves
 			}
 		},
 		"long": func(p *player, a []string) {
-			n := acptest.Must(strconv.Atoi(a[0]))
-			p.vars["long"] = strings.Repeat("x", n)
+			p.vars["long"] = strings.Repeat("x", acptest.Must(strconv.Atoi(a[0])))
 		},
 		"later": func(p *player, a []string) {
-			d := acptest.Must(time.ParseDuration(a[0]))
-			p.clock.advance(d)
+			p.clock.advance(acptest.Must(time.ParseDuration(a[0])))
 		},
 		"do-for": func(p *player, a []string) { // VALUE OF COMMANDS
 			if a[0] == a[1] {
@@ -61,8 +59,7 @@ func init() { // they play commands themselves
 		"known-session": func(p *player, a []string) { p.known = true },
 		"remember-pid":  func(p *player, a []string) { p.vars["pid"] = strconv.Itoa(p.started("last").Pid) },
 		"remembered-gone": func(p *player, a []string) {
-			pid := acptest.Must(strconv.Atoi(p.vars["pid"]))
-			requireGone(p, pid)
+			requireGone(p, acptest.Must(strconv.Atoi(p.vars["pid"])))
 		},
 		"states": func(p *player, a []string) { require.Equal(p, a, append([]string{}, p.wire.states()...), p.line) },
 		"completed": func(p *player, a []string) {
@@ -264,8 +261,7 @@ func init() { // they play commands themselves
 					require.Equal(p, a[3], u.Get(a[2]).String(), u.Raw)
 				}
 			}
-			least := acptest.Must(strconv.Atoi(a[1]))
-			require.GreaterOrEqual(p, n, least)
+			require.GreaterOrEqual(p, n, acptest.Must(strconv.Atoi(a[1])))
 		},
 		"parts": func(p *player, a []string) { require.Equal(p, a, partLines(p.e, p.vars["s"])) },
 		"part": func(p *player, a []string) {

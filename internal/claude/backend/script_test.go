@@ -179,8 +179,7 @@ func (p *player) option(name, value string) {
 		p.opts.First = map[string]adapter.Rung{"form": adapter.Form, "permission": adapter.Permission, "message": adapter.Conversation}[value]
 		require.NotZero(p, p.opts.First)
 	case "grace":
-		d := acptest.Must(time.ParseDuration(value))
-		p.opts.CancelGrace = d
+		p.opts.CancelGrace = acptest.Must(time.ParseDuration(value))
 	case "guard":
 		p.opts.Guard = true
 	case "trust":

@@ -57,8 +57,7 @@ func split(a []string, at string) (list [][]string) {
 func (p *player) result(a []string) *ct.Result {
 	switch a[0] {
 	case "api":
-		status := acptest.Must(strconv.Atoi(a[1]))
-		return apiError(status, a[2], a[3])
+		return apiError(acptest.Must(strconv.Atoi(a[1])), a[2], a[3])
 	case "auth":
 		return apiError(0, "authentication_failed", "Not logged in · Please run /login")
 	case "max-turns":
@@ -86,8 +85,7 @@ func (p *player) step(a []string) ct.Step {
 	case "wait":
 		return ct.Wait(a[1])
 	case "die":
-		code := acptest.Must(strconv.Atoi(a[1]))
-		return ct.Die(code, a[2:]...)
+		return ct.Die(acptest.Must(strconv.Atoi(a[1])), a[2:]...)
 	case "killed":
 		return ct.Step{Do: "die", Signal: 9, Lines: a[1:]}
 	case "close-stdout":
@@ -99,8 +97,7 @@ func (p *player) step(a []string) ct.Step {
 	case "big":
 		return ct.BigLine(10 << 20)
 	case "sleep":
-		d := acptest.Must(time.ParseDuration(a[1]))
-		return ct.Step{Do: "sleep", For: d}
+		return ct.Step{Do: "sleep", For: acptest.Must(time.ParseDuration(a[1]))}
 	case "form":
 		return formOf(a[1], a[2])
 	case "later": // ID TOOL INPUT, or ID QUESTION: is not waited for; -sub is a sub-agent's

@@ -56,8 +56,7 @@ func TestSettingsAreNotOnTheCommandLine(t *testing.T) {
 		e.Initialize(`{}`)
 		e.openWith(options(object{"settings": settings, "mcpServers": object{"m": object{"type": "stdio", "command": "x", "env": object{"K": "hush-2"}}}}))
 		require.NotContains(t, strings.Join(cli.Starts()[0].Args, " "), "hush-")
-		left := acptest.Must(os.ReadDir(tmp))
-		for _, f := range left {
+		for _, f := range acptest.Must(os.ReadDir(tmp)) {
 			require.False(t, strings.HasPrefix(f.Name(), "acp-bridge"), f.Name())
 		}
 	}

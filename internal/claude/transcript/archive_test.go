@@ -71,6 +71,5 @@ func TestArchiveOutside(t *testing.T) {
 	elsewhere := t.TempDir()
 	require.NoError(t, os.Symlink(elsewhere, strings.TrimSuffix(path, ".jsonl")))
 	require.Error(t, transcript.Archive(s.config, path, true))
-	left := acptest.Must(os.ReadDir(elsewhere))
-	require.Empty(t, left)
+	require.Empty(t, acptest.Must(os.ReadDir(elsewhere)))
 }

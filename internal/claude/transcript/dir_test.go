@@ -74,8 +74,7 @@ func TestFind(t *testing.T) {
 	for _, c := range []struct{ id, cwd, want string }{
 		{id(1), "/one", one}, {id(1), "", one}, {id(2), "/two", two}, {id(2), "/one", two}, {id(2), "/three", two},
 	} {
-		got := acptest.Must(transcript.Find(s.config, c.id, c.cwd))
-		require.Equal(t, c.want, got)
+		require.Equal(t, c.want, acptest.Must(transcript.Find(s.config, c.id, c.cwd)))
 	}
 	require.ErrorIs(t, acptest.Err(transcript.Find(s.config, id(3), "/one")), os.ErrNotExist)
 	require.ErrorIs(t, acptest.Err(transcript.Find(t.TempDir(), id(3), "/one")), os.ErrNotExist)
@@ -91,8 +90,7 @@ func TestLongPath(t *testing.T) {
 	folder := strings.ReplaceAll(long, "/", "-")[:200]
 	path := s.putIn(folder+"-other", id(1), prompt(long, "mine"))
 	s.putIn(folder+"-other", id(2), prompt(long+"/x", "not mine"))
-	got := acptest.Must(transcript.Find(s.config, id(1), long))
-	require.Equal(t, path, got)
+	require.Equal(t, path, acptest.Must(transcript.Find(s.config, id(1), long)))
 	page, _ := acptest.Must2(transcript.List(t.Context(), transcript.Options{ConfigDir: s.config, Cwd: long}))
 	require.Len(t, page, 1)
 	require.Equal(t, "mine", page[0].Title)

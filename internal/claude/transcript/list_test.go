@@ -165,8 +165,7 @@ func TestListPassesOver(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, id(3)+".jsonl"), 0o700))
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, id(4)+".jsonl")))
 	require.NoError(t, os.WriteFile(filepath.Join(s.config, "projects", "file"), []byte("x"), 0o600))
-	unreadable := s.put("/one", id(5), prompt("/one", "secret"))
-	require.NoError(t, os.Chmod(unreadable, 0))
+	require.NoError(t, os.Chmod(s.put("/one", id(5), prompt("/one", "secret")), 0))
 	page := list(t, transcript.Options{ConfigDir: s.config})
 	if os.Getuid() == 0 { // root reads everything
 		require.Len(t, page, 2)

@@ -256,10 +256,8 @@ func field(m claude.Message, path string) gjson.Result { return gjson.GetBytes(m
 // FuzzRead replays and lists whatever a file may hold. The same bytes are the
 // file of a sub-agent too.
 func FuzzRead(f *testing.F) {
-	files := acptest.Must(filepath.Glob("testdata/*.txtar"))
-	for _, file := range files {
-		archive := acptest.Must(txtar.ParseFile(file))
-		for _, part := range archive.Files {
+	for _, file := range acptest.Must(filepath.Glob("testdata/*.txtar")) {
+		for _, part := range acptest.Must(txtar.ParseFile(file)).Files {
 			f.Add(part.Data)
 		}
 	}

@@ -44,8 +44,7 @@ func TestLinesOfAnyLength(t *testing.T) {
 // The error of a stream that ended within a line that was skipped is not lost,
 // and the stream is not read again.
 func TestErrorBehindALongLine(t *testing.T) {
-	in := io.MultiReader(strings.NewReader(strings.Repeat("x", 100)), failing{})
-	r := NewReader(in, 10)
+	r := NewReader(io.MultiReader(strings.NewReader(strings.Repeat("x", 100)), failing{}), 10)
 	_, err := r.Next()
 	require.ErrorAs(t, err, new(*TooLong))
 	for range 2 {

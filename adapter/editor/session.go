@@ -259,15 +259,7 @@ func (s *Session) Say(request string, content any, begun chan<- struct{}) (ended
 		return nil
 	})
 	if !within {
-		p := s.enqueue(content, typed.Words{}, begun)
-		go func() {
-			how := <-p.done
-			if p.before != nil {
-				<-p.before
-			}
-			close(p.left)
-			said <- how
-		}()
+		said = s.enqueue(content, typed.Words{}, begun).done
 	}
 	return func() (acp.StopReason, error) {
 		how := <-said
@@ -283,7 +275,9 @@ func (s *Session) enqueue(content any, w typed.Words, begun chan<- struct{}) *pr
 	s.happens(func() session.Event {
 		key := s.state.NextKey()
 		s.prompts[key] = p
-		p.before, s.last = s.last, p.left
+		if begun == nil { // the editor gets no answer to another
+			p.before, s.last = s.last, p.left
+		}
 		return session.PromptCame{Key: key, Empty: content == nil, Own: begun != nil}
 	})
 	return p

@@ -192,6 +192,13 @@ func TestAHundredAreOneList(t *testing.T) {
 	p.eval(`comes()`)
 	is(60, ".row:not(.stub)")
 	is(2, ":focus")
+
+	// A key on a line opens it, also while its card is on its way, and the next key counts.
+	p.click(card(70, " .brief"))
+	p.letter("a")
+	p.until(fmt.Sprintf(`(window.comes(), document.querySelector('%s'))`, card(70, ":not(.row):focus")))
+	p.letter("k")
+	p.until(fmt.Sprintf(`(window.comes(), document.querySelector('%s'))`, card(69, ":not(.row):focus")))
 	s.open(append(append(list[:79:79], list[80:]...), late)...)
 
 	q := b.newTab(390, false)

@@ -86,10 +86,10 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
   }
   let armed = null; // a button that Enter presses, if it comes next
   function act(card, event) {
-    const what = part(card, event.key);
-    if (!what) return types(event);
+    const what = part(card, event.key), line = card.matches(".row"); // a line has no parts before its card comes
+    if (!what && !line) return types(event);
     if (event.repeat) return;
-    if (card.matches(".row")) return go(card);
+    if (line) return go(card);
     if (event.key !== "z") halt(card); // also if this key does not count
     if (document.activeElement.matches("button")) rest(card); // an Enter after it is not for that
     if (card !== chosen) return say("Press j to choose this card.");

@@ -71,6 +71,8 @@ func TestMarkersGo(t *testing.T) {
 		return err == nil && e.Values == 1 && // the mark
 			len(b.records) == 0 && len(b.markers) == 0
 	}, time.Minute, 5*time.Millisecond)
+	e := acptest.Must(b.store.Engine(t.Context()))
+	require.Equal(t, hubstore.Engine{Embedded: true, Replicas: 1, Values: 1, Bytes: e.Bytes}, e)
 	b.step(func(s *state) { s.markers["a.0"] = marker{1, time.Now().Add(time.Hour)} })
 	b.dropMarkers(t.Context(), time.Now())
 	require.Equal(t, 1, peek(b, func(s *state) int { return len(s.markers) }), "others may not know of it yet")

@@ -47,8 +47,6 @@ func (w *watch) followOwn(ctx context.Context, told uint64) error {
 		w.goOn()
 	})
 	quiet, beat := time.NewTicker(quietTime), time.NewTicker(beatTime)
-	defer quiet.Stop()
-	defer beat.Stop()
 	atBeat := w.told()
 	for last := atBeat; !w.conn.IsClosed(); last = w.told() {
 		select {

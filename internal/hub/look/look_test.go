@@ -64,13 +64,18 @@ func TestMarkdown(t *testing.T) {
 		"---":                             "<hr>",
 		strings.Repeat("> ", 8) + "a":     strings.Repeat("<blockquote>", 8) + p("a") + strings.Repeat("</blockquote>", 8),
 		"- a\n\n  " + strings.Repeat("> ", 8) + "b": p("- a\n\n  " + strings.Repeat("&gt; ", 8) + "b"),
-		"a\n\nb": p("a") + p("b"),
-		"a | b":  p("a | b"),
+		"a\n\nb":                            p("a") + p("b"),
+		strings.Repeat("*a* ", 1000) + "b":  p(strings.Repeat("<em>a</em> ", 1000) + "b"),
+		strings.Repeat("*a*\n", 1001) + "b": p(strings.Repeat("*a*\n", 1001) + "b"), // it takes too long to find out
+		strings.Repeat(strings.Repeat("*a* ", 600)+"b\n\n", 2):  strings.Repeat(p(strings.Repeat("<em>a</em> ", 600)+"b"), 2),
+		strings.Repeat(strings.Repeat("*a* ", 900)+"b\n\n", 12): p(strings.Repeat(strings.Repeat("*a* ", 900)+"b\n\n", 12)),
+		"a | b": p("a | b"),
 	} {
 		require.Equal(t, want, string(Markdown(text)), "%q", text)
 	}
 	require.Equal(t, `with <code dir="ltr">ttl</code>, see <code dir="ltr">https://a.example</code> <span class="linked">b</span> <code dir="ltr">https://c.example</code>`,
 		string(Inline("with `ttl`, see https://a.example [b](https://c.example)")))
+	require.NotContains(t, Inline(strings.Repeat("*a* ", 1001)), "<em>")
 	require.Equal(t, "# no\n- list file:///x", string(Inline("# no\n\n- list")+" "+Address("file:///x")))
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
-	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // errorOf makes a request and returns its status. An error is JSON with one
@@ -72,10 +71,4 @@ func TestErrorTable(t *testing.T) {
 	}
 	s.stillOpen(t)
 	require.Equal(t, open.Revision, s.find("c1", "").Revision)
-}
-
-// A browser's cookie reads with HEAD as it does with GET.
-func TestHead(t *testing.T) {
-	s := siteBeside(t)
-	s.expect(200, "HEAD", "/conversations", "", "Authorization", "", "Cookie", s.logIn(t, web.Owner))
 }

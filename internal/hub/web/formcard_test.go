@@ -52,15 +52,13 @@ func TestOnlyFormsAreDeclinedAsAWhole(t *testing.T) {
 	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm(rec.ID)}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()}, "do": {"decline"}}
 	reply := s.expect(400, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
 	require.Contains(t, reply, "cannot be declined")
-	now := s.find("c1", rec.ID)
-	require.True(t, now.Open())
+	require.True(t, s.find("c1", rec.ID).Open())
 	rec = s.deployForm("c2")
 	s.ask("c3", convert.Question{Text: "Odd?", Format: "boolean", Closed: true, Options: []convert.Option{{Label: "Yes"}}})
 	require.Equal(t, 3, strings.Count(s.expect(200, "GET", "/", ""), " data-optional"))
 	form = url.Values{"conversation": {inForm("c2")}, "question": {inForm(rec.ID)}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()}, "do": {"decline"}}
 	s.expect(200, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
-	now = s.find("c2", rec.ID)
-	require.Len(t, now.End.Answers, 6)
+	require.Len(t, s.find("c2", rec.ID).End.Answers, 6)
 }
 
 // The receipt of a form names its fields, as its card does: whose form it is stands beside it.

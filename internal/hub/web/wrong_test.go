@@ -13,6 +13,7 @@ func TestErrorsArePagesForPeople(t *testing.T) {
 	s := siteBeside(t)
 	bot := s.device("bot", web.CanMeasure)
 	cookie := s.logIn(t, web.Owner)
+	s.expect(200, "HEAD", "/conversations", "", "Authorization", "", "Cookie", cookie)
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
 	with := func(lists ...[]string) (all []string) {
 		for _, l := range lists {

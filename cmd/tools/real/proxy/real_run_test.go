@@ -25,7 +25,7 @@ import (
 )
 
 // realPatience is how long a real agent may take for anything, on a busy machine.
-const realPatience = 2 * time.Minute
+const realPatience = 5 * time.Minute
 
 const (
 	noForms   = `{}`

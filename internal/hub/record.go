@@ -254,8 +254,8 @@ type Ref struct {
 	// Device, if it is not empty, is whose question it is: two devices may ask
 	// under one id, and each finds its own.
 	Device string
-	// Revision and Fingerprint, if they are not zero, must be those of the open
-	// question: what is answered is what was seen. Revisions alone do not tell
+	// Revision and the beginning of Fingerprint, if they are not zero, must be those of
+	// the open question: what is answered is what was seen. Revisions alone do not tell
 	// the questions of two stores apart.
 	Revision    uint64
 	Fingerprint string

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -307,7 +308,7 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 // end settles the question that ref names.
 func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, error)) (*Record, error) {
 	seen := func(r *Record) bool {
-		return (ref.Revision == 0 || r.saw(ref.Revision)) && (ref.Fingerprint == "" || ref.Fingerprint == r.hash)
+		return (ref.Revision == 0 || r.saw(ref.Revision)) && strings.HasPrefix(r.hash, ref.Fingerprint)
 	}
 	r, err := b.current(ctx, ref, func(r *Record) bool { return r.Open() && seen(r) })
 	if err != nil {
@@ -316,7 +317,7 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 	if r.Open() && !seen(r) {
 		return nil, ErrRevision
 	}
-	if ref.Fingerprint != "" && ref.Fingerprint != r.hash {
+	if !strings.HasPrefix(r.hash, ref.Fingerprint) {
 		return nil, ErrRevision // what has ended here is something else
 	}
 	if r.Open() && ref.Revision == 0 && ref.key == "" {

@@ -59,7 +59,7 @@ func TestAPermissionIsAnsweredByItsRevision(t *testing.T) {
 		s.expect(code, "POST", at+query, body)
 		s.expect(code, "POST", "/conversations/c1/cancel"+query, "")
 	}
-	s.expect(200, "POST", fmt.Sprintf("%s?question=toolu_c1&revision=%d", at, r.Revision), body)
+	s.expect(200, "POST", fmt.Sprintf("%s?question=toolu_c1&revision=%d", at, web.SeenOf(r)), body)
 }
 
 // Logins and links that a device made for another end with it.

@@ -59,15 +59,8 @@ func TestErrorTable(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range []struct {
-		code int
-		body string
-	}{
-		{400, "a0=0"},
-		{409, form(rec, "3")},
-		{412, form(open, "99")},
-	} {
-		require.Equal(t, c.code, s.errorOf(t, "POST", "/answer", c.body, "Content-Type", urlencoded, "Accept", json), c.body)
+	for code, body := range map[int]string{400: "a0=0", 409: form(rec, "3"), 412: form(open, "99")} {
+		require.Equal(t, code, s.errorOf(t, "POST", "/answer", body, "Content-Type", urlencoded, "Accept", json), body)
 	}
 	s.stillOpen(t)
 	require.Equal(t, open.Revision, s.find("c1", "").Revision)

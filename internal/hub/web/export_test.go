@@ -34,6 +34,8 @@ func (s *Server) Changing() []string {
 	return all
 }
 
+var SeenOf = seenOf // the number of what is shown
+
 // Looking are the patterns of all that changes nothing.
 func (s *Server) Looking() (all []string) {
 	for pattern, r := range s.table() {

@@ -116,7 +116,7 @@ func (s *hooked) settled(r *hub.Record) *hub.Record {
 }
 
 func answering(r *hub.Record) string {
-	return fmt.Sprintf("/conversations/%s/respond?question=%s&revision=%d", r.Conversation, r.ID, r.Revision)
+	return fmt.Sprintf("/conversations/%s/respond?question=%s&revision=%d", r.Conversation, r.ID, web.SeenOf(r))
 }
 
 func (s *hooked) respond(code int, r *hub.Record, answers string) string {

@@ -24,6 +24,15 @@ func (s *site) askPermission(conversation, text, detail string) *hub.Record {
 	return r
 }
 
+// A store that was restored gives its revisions again: what was seen of one is no answer to another.
+func TestRevisionsThatAreGivenAgain(t *testing.T) {
+	before, now := newSite(t, hub.Options{}), newSite(t, hub.Options{})
+	was, is := before.askPermission("c1", "Run it?", "npm test"), now.askPermission("c1", "Run it?", "rm -rf /")
+	require.Equal(t, was.Revision, is.Revision)
+	now.expect(412, "POST", answering(was), `{"answers":["Allow"]}`)
+	now.expect(200, "POST", answering(is), `{"answers":["Allow"]}`)
+}
+
 // permit asks for permission as Claude Code's link does.
 func (s *site) permit(conversation, tool, kind, title string, input any, more ...func(*hub.Asking)) *hub.Record {
 	s.t.Helper()
@@ -95,11 +104,6 @@ func TestWhatIsKnownIsOnTheCard(t *testing.T) {
 // A fold hides at least five lines: a few more are better seen.
 func TestNoFoldForAFewLines(t *testing.T) {
 	s := siteBeside(t)
-	for n, folded := range map[int]bool{12: false, 18: false, 19: true, 40: true} {
-		c := fmt.Sprint("c", n)
-		s.permit(c, "Bash", "execute", "", map[string]any{"command": strings.Repeat("echo\n", n)})
-		require.Equal(t, folded, strings.Contains(cardText(s, c), "unfold"), "%d lines", n)
-	}
 	for rest := range 9 { // a block of any length that is all shown, and lines behind it
 		c := fmt.Sprint("p", rest)
 		s.permit(c, "ExitPlanMode", "switch_mode", "", map[string]any{"plan": "# Plan\n" + strings.Repeat("word\n", 18), "more": strings.Repeat("x\n", rest) + "x"})

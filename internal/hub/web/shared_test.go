@@ -158,7 +158,7 @@ func TestTwoThatWaitHaveTheirOwn(t *testing.T) {
 	two, second := ask("p2")
 	require.NotEqual(t, one.Key(), two.Key())
 	for rec, replied := range map[*hub.Record]<-chan int{one: first, two: second} {
-		s.expect(200, "POST", fmt.Sprintf("/conversations/c1/respond?question=toolu_1&revision=%d", rec.Revision), `{"answers":["Yes"]}`)
+		s.expect(200, "POST", fmt.Sprintf("/conversations/c1/respond?question=toolu_1&revision=%d", web.SeenOf(rec)), `{"answers":["Yes"]}`)
 		require.Equal(t, 200, <-replied)
 	}
 	open, _ := s.board.Waiting(10)

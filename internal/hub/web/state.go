@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -54,9 +55,20 @@ func stateOf(r *hub.Record) state {
 		}
 		return state{Type: idle}
 	}
-	st := state{Type: awaiting, ToolUseID: r.ID, Revision: r.Revision, Gone: r.Gone}
+	st := state{Type: awaiting, ToolUseID: r.ID, Revision: seenOf(r), Gone: r.Gone}
 	st.Questions = questionsOf(r)
 	return st
+}
+
+// seenOf is the number of what is shown: its revision, and how its fingerprint begins. A store
+// that was restored gives its revisions again, for something else. refSeen reads it.
+func seenOf(r *hub.Record) (n uint64) {
+	_, _ = fmt.Sscanf(r.Fingerprint(), "%5x", &n)
+	return r.Revision<<20 | n
+}
+
+func refSeen(n uint64) (revision uint64, fingerprint string) {
+	return n >> 20, fmt.Sprintf("%05x", n&(1<<20-1))
 }
 
 func questionsOf(r *hub.Record) []question {

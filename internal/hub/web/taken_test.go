@@ -82,7 +82,7 @@ func TestTwoBridgesOfOneSession(t *testing.T) {
 	s.expect(409, "POST", "/conversations/c1/respond?question=toolu_1", `{"answers":{"Which database?":"SQLite"}}`)
 	for i, window := range []string{"one", "two"} {
 		label := []string{"SQLite", "PostgreSQL"}[i]
-		s.expect(200, "POST", fmt.Sprintf("/conversations/c1/respond?question=toolu_1&revision=%d", open[i].Revision), fmt.Sprintf(`{"answers":{"Which database?":%q}}`, label))
+		s.expect(200, "POST", fmt.Sprintf("/conversations/c1/respond?question=toolu_1&revision=%d", web.SeenOf(open[i])), fmt.Sprintf(`{"answers":{"Which database?":%q}}`, label))
 		require.Contains(t, <-got[window], `"Selected":["`+label+`"]`)
 		s.expect(200, "POST", "/conversations/c1/questions/toolu_1/received", fmt.Sprintf(`{"consumed":true,"asker":%q}`, window))
 		for j, r := range open {

@@ -24,8 +24,7 @@ var (
 
 // table reads the table of transitions out of the package comment.
 func table(t *testing.T) (cells map[string]map[string]string) {
-	f, err := parser.ParseFile(token.NewFileSet(), "life.go", nil, parser.ParseComments|parser.PackageClauseOnly)
-	require.NoError(t, err)
+	f := acptest.Must(parser.ParseFile(token.NewFileSet(), "life.go", nil, parser.ParseComments|parser.PackageClauseOnly))
 	var head []string
 	cells = map[string]map[string]string{}
 	for line := range strings.Lines(f.Doc.Text()) {
@@ -118,8 +117,7 @@ func TestRule1NamesAreMinted(t *testing.T) {
 // What the asker has stays its own.
 func TestRule4TurnsEndWhatIsTheirs(t *testing.T) {
 	for _, s := range []life.State{life.Asked, life.Shown, life.Settled} {
-		ended, err := s.Step(life.Withdraw)
-		require.NoError(t, err)
+		ended := acptest.Must(s.Step(life.Withdraw))
 		for _, e := range events {
 			require.ErrorIs(t, acptest.Err(ended.Step(e)), life.ErrGone, "%v: %v", s, e)
 		}

@@ -96,8 +96,7 @@ func TestRule6ToLookIsNotToTake(t *testing.T) {
 	ch = newChain(t, s, pending.Options{})
 	b := ch.Begin(t.Context(), other)
 	require.True(t, b.Ready())
-	o := acptest.Must(b.Wait())
-	require.Equal(t, []string{"Yes"}, o.Answers[0].Selected)
+	require.Equal(t, []string{"Yes"}, acptest.Must(b.Wait()).Answers[0].Selected)
 	require.Equal(t, "Bob", b.By)
 	require.NoError(t, b.Deliver(func() error { require.FileExists(t, b.File().Path); return nil }))
 	require.Empty(t, list(t, s))
@@ -111,8 +110,7 @@ func TestRule6RemovedBeforeItWasTaken(t *testing.T) {
 	got := waitFor(a)
 	require.NoError(t, s.Answer(a.File(), []convert.Answer{{Selected: []string{"Yes"}}}, "Bob"))
 	<-got
-	now := acptest.Must(s.Open(""))
-	require.NoError(t, s.Remove(now))
+	require.NoError(t, s.Remove(acptest.Must(s.Open(""))))
 	require.ErrorIs(t, a.Deliver(func() error { panic("used") }), convert.ErrCancelled)
 }
 
@@ -130,14 +128,12 @@ func TestFirstOfAllStands(t *testing.T) {
 		}, "terminal"},
 		"elsewhere": {func(t *testing.T, s *pending.Store, a *pending.Asking, _ person) {
 			a.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "form"}}}, "a form")
-			now := acptest.Must(s.Open(""))
-			require.Equal(t, "a form", now.By, "nobody settles it in the file")
+			require.Equal(t, "a form", acptest.Must(s.Open("")).By, "nobody settles it in the file")
 		}, "form"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)
-			_, err := post(s, other) // which is claimed
-			require.NoError(t, err)
+			acptest.Must(post(s, other)) // which is claimed
 			p := newPerson()
 			a := newChain(t, s, pending.Options{Terminal: p}).Begin(t.Context(), other)
 			got := waitFor(a)

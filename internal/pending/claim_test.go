@@ -65,14 +65,12 @@ func TestRule5SameWordsTwice(t *testing.T) {
 	s := newStore(t)
 	s.Now = time.Now
 	for _, answer := range []string{"first", "second"} {
-		f := acptest.Must(post(s, other))
-		require.NoError(t, s.Answer(f, []convert.Answer{{Text: answer}}, "me"))
+		require.NoError(t, s.Answer(acptest.Must(post(s, other)), []convert.Answer{{Text: answer}}, "me"))
 	}
 	a := s.Asker("a test")
 	defer a.Close()
 	for _, answer := range []string{"first", "second"} {
-		f := acptest.Must(a.Claim(other, again))
-		require.Equal(t, answer, f.Answers[0].Text)
+		require.Equal(t, answer, acptest.Must(a.Claim(other, again)).Answers[0].Text)
 	}
 	require.ErrorIs(t, acptest.Err(a.Claim(other, again)), pending.ErrNotFound)
 }
@@ -89,8 +87,7 @@ func TestRule5Killed(t *testing.T) {
 	in := acptest.Must(cmd.StdinPipe())
 	defer in.Close()
 	require.NoError(t, cmd.Start())
-	_, err := out.Read(make([]byte, 1)) // it has asked
-	require.NoError(t, err)
+	acptest.Must(out.Read(make([]byte, 1))) // it has asked
 	s := &pending.Store{Dir: cmd.Dir, State: state + "/acp-bridge"}
 	require.ErrorIs(t, acptest.Err(find(s, shared)), pending.ErrNotFound)
 	require.NoError(t, cmd.Process.Kill())

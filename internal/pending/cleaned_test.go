@@ -51,8 +51,7 @@ func TestAnAnswerOutlivesItsFile(t *testing.T) {
 				if when == "after" {
 					gone(t, s, a)
 				}
-				o := acptest.Must(a.Wait())
-				require.Equal(t, []convert.Answer{goOn}, o.Answers)
+				require.Equal(t, []convert.Answer{goOn}, acptest.Must(a.Wait()).Answers)
 				used := 0
 				use := func() error { used++; return nil }
 				require.NoError(t, a.Deliver(use))
@@ -171,8 +170,7 @@ func TestACleanedFileEndsNothingElsewhere(t *testing.T) {
 			require.NoError(t, w.err)
 			require.Equal(t, []convert.Answer{goOn}, w.o.Answers)
 			require.NoError(t, a.Deliver(func() error { return nil }))
-			now := acptest.Must(s.Open(ticking.File().ID))
-			require.NoError(t, s.Remove(now))
+			require.NoError(t, s.Remove(acptest.Must(s.Open(ticking.File().ID))))
 			<-ticks
 			require.Empty(t, problems)
 		})

@@ -52,8 +52,7 @@ func TestReplaced(t *testing.T) {
 				require.Len(t, reports, 1)
 				require.ErrorIs(t, reports[0], pending.ErrForeign)
 			}
-			again := acptest.Must(post(s, other))
-			require.Equal(t, 1, again.Left(), "it is asked")
+			require.Equal(t, 1, acptest.Must(post(s, other)).Left(), "it is asked")
 		})
 	}
 }

@@ -18,8 +18,7 @@ import (
 // holder plays other programs that have a store's lock.
 func holder(t *testing.T, s *pending.Store) *os.File {
 	t.Helper()
-	_, err := post(s, service) // makes the lock
-	require.NoError(t, err)
+	acptest.Must(post(s, service)) // makes the lock
 	found := acptest.Must(filepath.Glob(filepath.Join(s.State, "questions", "*", "lock")))
 	require.Len(t, found, 1)
 	f := acptest.Must(os.OpenFile(found[0], os.O_RDWR, 0))

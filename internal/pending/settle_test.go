@@ -34,8 +34,7 @@ func TestWhatIsInTheFileWasFirst(t *testing.T) {
 	require.NoError(t, s.Answer(a.File(), []convert.Answer{{Selected: []string{"No"}}}, "Bob"))
 	stands := a.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "the editor")
 	require.Equal(t, []string{"No"}, stands.Answers[0].Selected)
-	o := acptest.Must(a.Wait())
-	require.Equal(t, stands, o)
+	require.Equal(t, stands, acptest.Must(a.Wait()))
 }
 
 // An agent that cannot wait is told where a person can answer: in each place where one
@@ -92,8 +91,7 @@ func TestUsedIsToldWhenItIsUsed(t *testing.T) {
 			} else {
 				a = ch.Post(t.Context(), other)
 			}
-			o := acptest.Must(a.Wait())
-			require.Equal(t, []string{"Yes"}, o.Answers[0].Selected)
+			require.Equal(t, []string{"Yes"}, acptest.Must(a.Wait()).Answers[0].Selected)
 			require.Equal(t, test.broken, a.Deliver(func() error { return test.broken }))
 			if test.broken == nil {
 				<-told
@@ -153,7 +151,6 @@ func TestWhatIsNoRecord(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(folders[0], name), []byte(`{"asked":1}`), 0o600))
 	}
 	require.NoError(t, s.Answer(f, []convert.Answer{{Selected: []string{"Yes"}}}, "Bob"))
-	found := acptest.Must(find(s, other))
-	require.Equal(t, f.ID, found.ID)
+	require.Equal(t, f.ID, acptest.Must(find(s, other)).ID)
 	require.Len(t, list(t, s), 1)
 }

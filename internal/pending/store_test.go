@@ -79,8 +79,7 @@ func path(s *pending.Store, name string) string { return filepath.Join(s.Dir, pe
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	data := acptest.Must(os.ReadFile(path))
-	return string(data)
+	return string(acptest.Must(os.ReadFile(path)))
 }
 
 func edit(t *testing.T, path string, oldNew ...string) {
@@ -140,13 +139,11 @@ func TestPost(t *testing.T) {
 		require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	}
 
-	again := acptest.Must(find(s, service))
-	require.Equal(t, f, again, "the same call waits in the same file")
+	require.Equal(t, f, acptest.Must(find(s, service)), "the same call waits in the same file")
 
 	second := acptest.Must(post(s, other))
 	require.Equal(t, path(s, "pending-questions-"+second.ID+".json"), second.Path)
-	third := acptest.Must(post(s, other))
-	require.NotEqual(t, second.ID, third.ID, "the same words are another asking")
+	require.NotEqual(t, second.ID, acptest.Must(post(s, other)).ID, "the same words are another asking")
 
 	entries := acptest.Must(os.ReadDir(filepath.Dir(f.Path)))
 	require.Len(t, entries, 4, "three files and the one that keeps them out of git")
@@ -387,8 +384,7 @@ func TestDamaged(t *testing.T) {
 		require.ErrorIs(t, all[0].Err, pending.ErrDamaged, content)
 		require.Equal(t, content, read(t, f.Path))
 	}
-	damaged := acptest.Must(s.Open(f.Path))
-	require.NoError(t, s.Remove(damaged), "by name it can be removed")
+	require.NoError(t, s.Remove(acptest.Must(s.Open(f.Path))), "by name it can be removed")
 	require.NoFileExists(t, f.Path)
 }
 
@@ -458,8 +454,7 @@ func TestOpen(t *testing.T) {
 func TestReordered(t *testing.T) {
 	for _, swap := range [][]string{{`"No"`, `"Yes"`, `"Yes"`, `"No"`}, {"keeps it", "removes it", "removes it", "keeps it"}, {`"removes it"`, `""`}} {
 		s := newStore(t)
-		f, err := post(s, convert.Call{ID: "r", Questions: []convert.Question{{Text: "Delete it?", Options: []convert.Option{{Label: "No", Description: "keeps it"}, {Label: "Yes", Description: "removes it"}}}}})
-		require.NoError(t, err)
+		f := acptest.Must(post(s, convert.Call{ID: "r", Questions: []convert.Question{{Text: "Delete it?", Options: []convert.Option{{Label: "No", Description: "keeps it"}, {Label: "Yes", Description: "removes it"}}}}}))
 		text := strings.NewReplacer(append(swap, `"answer": null`, `"answer": 1`)...).Replace(read(t, f.Path))
 		require.NoError(t, os.WriteFile(f.Path, []byte(text), 0o600))
 		f = acptest.Must(s.Open(f.ID))
@@ -497,8 +492,7 @@ func TestLinks(t *testing.T) {
 	f, err := find(s, service)
 	require.ErrorIs(t, err, pending.ErrNotFound, "one that is a link is not read: %v", f)
 
-	entries := acptest.Must(os.ReadDir(outside))
-	require.Len(t, entries, 1)
+	require.Len(t, acptest.Must(os.ReadDir(outside)), 1)
 	require.Equal(t, "precious", read(t, target))
 }
 

@@ -26,8 +26,7 @@ type waiting struct {
 func wait(ctx context.Context, t *testing.T, s *pending.Store) *waiting {
 	t.Helper()
 	s.Interval = time.Second
-	f := acptest.Must(post(s, other))
-	w := &waiting{file: f, result: make(chan *pending.File, 1)}
+	w := &waiting{file: acptest.Must(post(s, other)), result: make(chan *pending.File, 1)}
 	go func() {
 		var f *pending.File
 		f, w.err = s.Wait(ctx, w.file)
@@ -52,8 +51,7 @@ func (w *waiting) after(t *testing.T, d time.Duration) {
 func TestWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore(t)
-		w := wait(t.Context(), t, s)
+		w := wait(t.Context(), t, newStore(t))
 		w.after(t, time.Hour)
 		edit(t, w.file.Path, `"answer": null`, `"answer":"no"`)
 		before := time.Now()
@@ -179,8 +177,7 @@ func TestWaitForAMissingFile(t *testing.T) {
 // An answer is noticed also when size and time of the file stay the same.
 func TestWaitSameSizeAndTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore(t)
-		w := wait(t.Context(), t, s)
+		w := wait(t.Context(), t, newStore(t))
 		before := acptest.Must(os.Stat(w.file.Path))
 		edit(t, w.file.Path, `"answer": null`, `"answer": "no"`)
 		require.NoError(t, os.Chtimes(w.file.Path, time.Time{}, before.ModTime()))

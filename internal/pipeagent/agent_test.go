@@ -215,8 +215,7 @@ func TestPipedIn(t *testing.T) {
 		_ = pipeagent.Serve(context.Background(), in, w, pipeagent.Options{Command: []string{"true"}})
 		w.Close()
 	}()
-	out, err := io.ReadAll(r) // in any order
-	require.NoError(t, err)
+	out := acptest.Must(io.ReadAll(r)) // in any order
 	require.Contains(t, string(out), `"acp-bridge-rpc"`)
 	require.Contains(t, string(out), `"sessionId"`)
 	require.Equal(t, 2, strings.Count(string(out), "\n"))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
@@ -79,10 +80,7 @@ func ids(t *testing.T, r io.Reader, n int) (pids []int) {
 	t.Helper()
 	lines := bufio.NewReader(r)
 	for range n {
-		text, err := lines.ReadString('\n')
-		require.NoError(t, err)
-		pid, err := strconv.Atoi(strings.TrimSpace(text))
-		require.NoError(t, err)
+		pid := acptest.Must(strconv.Atoi(strings.TrimSpace(acptest.Must(lines.ReadString('\n')))))
 		t.Cleanup(func() {
 			if runs(pid) {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -115,8 +113,7 @@ func startShell(t *testing.T, script string, change ...func(*proc.Options)) *pro
 	for _, c := range change {
 		c(&o)
 	}
-	p, err := proc.Start(o)
-	require.NoError(t, err)
+	p := acptest.Must(proc.Start(o))
 	_, _ = fmt.Fprintln(p.Stdin, "go")
 	t.Cleanup(func() {
 		require.NoError(t, p.End(context.Background()))
@@ -160,8 +157,7 @@ func TestParentIsKilled(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), parentVariable+"="+script)
-			out, err := cmd.StdoutPipe()
-			require.NoError(t, err)
+			out := acptest.Must(cmd.StdoutPipe())
 			require.NoError(t, cmd.Start())
 			n := 1
 			if strings.Contains(script, sleeper) {
@@ -182,8 +178,7 @@ func TestParentIsKilled(t *testing.T) {
 func TestTheWatcherIsFirst(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // what is started beside the child comes behind it
 	for range 5 {
-		p, err := proc.Start(proc.Options{Args: []string{"cat"}})
-		require.NoError(t, err)
+		p := acptest.Must(proc.Start(proc.Options{Args: []string{"cat"}}))
 		behind := p.Pid() - proc.WatcherPid()
 		require.NoError(t, p.End(t.Context()))
 		p.Stdout.Close()
@@ -200,8 +195,7 @@ func TestParentIsKilledWhileItStarts(t *testing.T) {
 	for told, ends := range map[string]bool{"start MARK\n": true, "start MARK\nend MARK\n": false, "start 4620000000000000002\n": false} {
 		cmd := exec.Command("sh", "-c", sleeper)
 		cmd.Env = append(os.Environ(), proc.MarkVariable+"="+proc.AMark)
-		out, err := cmd.StdoutPipe()
-		require.NoError(t, err)
+		out := acptest.Must(cmd.StdoutPipe())
 		require.NoError(t, cmd.Start())
 		pids := ids(t, out, 1)
 		watcher := exec.Command("/bin/sh", "-c", proc.WatchScript, "watch", proc.MarkVariable, "3")
@@ -219,8 +213,7 @@ func TestParentIsKilledWhileItStarts(t *testing.T) {
 
 // An acp-bridge that is ended by force by another leaves nobody behind either.
 func TestNestedParentIsKilled(t *testing.T) {
-	p, err := proc.Start(proc.Options{Args: []string{os.Args[0]}, Env: append(os.Environ(), parentVariable+"=trap '' TERM; "+sleeper+" & "+waits)})
-	require.NoError(t, err)
+	p := acptest.Must(proc.Start(proc.Options{Args: []string{os.Args[0]}, Env: append(os.Environ(), parentVariable+"=trap '' TERM; "+sleeper+" & "+waits)}))
 	pids := ids(t, p.Stdout, 2)
 	p.Kill()
 	require.NoError(t, p.End(t.Context()))
@@ -250,11 +243,8 @@ func TestTheThreadOfTheCallerEnds(t *testing.T) {
 	wg.Wait()
 	time.Sleep(100 * time.Millisecond) // what must not happen needs time to happen
 	for _, p := range all {
-		_, err := io.WriteString(p.Stdin, "still here\n")
-		require.NoError(t, err)
-		line, err := bufio.NewReader(p.Stdout).ReadString('\n')
-		require.NoError(t, err)
-		require.Equal(t, "still here\n", line)
+		acptest.Must(io.WriteString(p.Stdin, "still here\n"))
+		require.Equal(t, "still here\n", acptest.Must(bufio.NewReader(p.Stdout).ReadString('\n')))
 		require.NoError(t, p.End(t.Context()))
 		p.Stdout.Close()
 	}
@@ -275,9 +265,7 @@ func TestStages(t *testing.T) {
 			o.HangUp = func() { _, _ = io.WriteString(p.Stdin, "bye\n") }
 		})
 		require.NoError(t, p.End(t.Context()))
-		text, err := io.ReadAll(p.Stdout)
-		require.NoError(t, err)
-		require.Equal(t, "bye\n", string(text))
+		require.Equal(t, "bye\n", string(acptest.Must(io.ReadAll(p.Stdout))))
 	})
 	t.Run("SIGTERM", func(t *testing.T) {
 		p := startShell(t, `trap 'exit 5' TERM; echo $$; while :; do sleep 0.01; done`, func(o *proc.Options) { o.EOFGrace, o.TermGrace = -1, time.Hour })
@@ -349,8 +337,7 @@ func TestForksAndExits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := startShell(t, script+`read go; read line; printf 'last words' >&2; printf done; exit 7`)
 			pids := ids(t, p.Stdout, 1)
-			_, err := io.WriteString(p.Stdin, "\n")
-			require.NoError(t, err)
+			acptest.Must(io.WriteString(p.Stdin, "\n"))
 			<-p.Exited()
 			text, _ := io.ReadAll(p.Stdout)
 			require.Equal(t, "done", string(text))
@@ -366,8 +353,7 @@ func TestForksAndExits(t *testing.T) {
 func TestClosesItsOutput(t *testing.T) {
 	t.Parallel()
 	p := startShell(t, `exec >&-; sleep 1000`, hurry)
-	_, err := p.Stdout.Read(make([]byte, 1))
-	require.ErrorIs(t, err, io.EOF)
+	require.ErrorIs(t, acptest.Err(p.Stdout.Read(make([]byte, 1))), io.EOF)
 	require.Equal(t, "sh closed its output", p.Ending())
 	require.NoError(t, p.End(t.Context()))
 	require.Equal(t, "sh ended: signal: terminated", p.Ending())
@@ -401,19 +387,15 @@ func TestFloodsStandardError(t *testing.T) {
 
 func TestCannotBeStarted(t *testing.T) {
 	for range 2 {
-		_, err := proc.Start(proc.Options{Args: []string{"/does/not/exist"}})
-		require.ErrorIs(t, err, os.ErrNotExist)
+		require.ErrorIs(t, acptest.Err(proc.Start(proc.Options{Args: []string{"/does/not/exist"}})), os.ErrNotExist)
 	}
 }
 
 func TestFiles(t *testing.T) {
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
+	r, w := acptest.Must2(os.Pipe())
 	p := startShell(t, `echo passed on >&3`, func(o *proc.Options) { o.Files = []*os.File{w} })
 	w.Close()
-	text, err := io.ReadAll(r)
-	require.NoError(t, err)
-	require.Equal(t, "passed on\n", string(text))
+	require.Equal(t, "passed on\n", string(acptest.Must(io.ReadAll(r))))
 	<-p.Exited()
 }
 
@@ -427,8 +409,7 @@ func TestEnvironment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := startShell(t, `env`, func(o *proc.Options) { o.Env = env })
-			text, err := io.ReadAll(p.Stdout)
-			require.NoError(t, err)
+			text := acptest.Must(io.ReadAll(p.Stdout))
 			require.NotContains(t, string(text), "secret")
 			require.Contains(t, string(text), "CHILD_TEST=kept\n")
 		})

@@ -20,8 +20,7 @@ func TestInletSince(t *testing.T) {
 	for name, blocking := range map[string]bool{"a pipe of the runtime": false, "one that blocks, as standard input does": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, w, err := os.Pipe()
-			require.NoError(t, err)
+			r, w := acptest.Must2(os.Pipe())
 			defer r.Close()
 			defer w.Close()
 			if blocking {
@@ -69,8 +68,7 @@ func TestInletSince(t *testing.T) {
 // A line is as old as its first byte: who began it has not seen what came before its end.
 func TestALineIsAsOldAsItsBeginning(t *testing.T) {
 	t.Parallel()
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
+	r, w := acptest.Must2(os.Pipe())
 	defer r.Close()
 	defer w.Close()
 	in := seen.NewInlet(r)

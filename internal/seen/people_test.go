@@ -20,6 +20,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/scripted"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
@@ -241,8 +242,7 @@ func inMemory() (io.ReadCloser, io.WriteCloser) { return io.Pipe() }
 func TestRule3ReadsAhead(t *testing.T) {
 	t.Parallel()
 	osPipe := func() (io.ReadCloser, io.WriteCloser) {
-		r, w, err := os.Pipe()
-		require.NoError(t, err)
+		r, w := acptest.Must2(os.Pipe())
 		return r, w
 	}
 	n := nature{guard: true, lies: true, busy: 350 * time.Millisecond, slow: 300 * time.Millisecond, rung: adapter.Permission}

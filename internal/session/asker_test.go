@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
@@ -25,13 +26,11 @@ func TestWhatIsGoneIsToldToWhoSawIt(t *testing.T) {
 		}}
 		if seen {
 			a.heard <- spoken{words: typed.Words{}}
-			_, err := a.Converse(a.Ctx, "Which?", func(string) bool { return true }, p)
-			require.NoError(t, err)
+			acptest.Must(a.Converse(a.Ctx, "Which?", func(string) bool { return true }, p))
 		}
 		shows = false
 		a.Cancel(ErrNotAsked)
-		_, err := a.Converse(a.Ctx, "Too early. Which?", func(string) bool { return true }, p)
-		require.ErrorIs(t, err, ErrNotAsked)
+		require.ErrorIs(t, acptest.Err(a.Converse(a.Ctx, "Too early. Which?", func(string) bool { return true }, p)), ErrNotAsked)
 		require.Equal(t, seen, strings.Contains(said, "was not taken as an answer"), said)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // What counts as the answer is what the user typed. What an editor attaches
@@ -63,14 +65,11 @@ func TestTyped(t *testing.T) {
 // answer. Files of testdata are from runs: a line of JSON for each prompt, a line for
 // what was typed, or "?" for what is in doubt and what is said of it.
 func TestRecordings(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	require.NoError(t, err)
+	files := acptest.Must(filepath.Glob("testdata/*.txtar"))
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			require.NoError(t, err)
-			for _, f := range a.Files {
+			for _, f := range acptest.Must(txtar.ParseFile(file)).Files {
 				replay(t, strings.TrimSuffix(filepath.Base(file), ".txtar"), f.Name, strings.TrimSpace(string(f.Data)))
 			}
 		})

@@ -73,8 +73,7 @@ func TestGeminiSpeaksOfStopping(t *testing.T) {
 		`{"type":"user","content":"Request cancelled"}`,
 		`{"type":"info","content":"Update available"}`,
 	} {
-		read := gemini.fate("ask_user", gjson.Parse(`{}`))
-		require.Equal(t, pending, read(gjson.Parse(line), nil), line)
+		require.Equal(t, pending, gemini.fate("ask_user", gjson.Parse(`{}`))(gjson.Parse(line), nil), line)
 	}
 }
 

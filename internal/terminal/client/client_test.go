@@ -209,28 +209,24 @@ func TestPermissionRequest(t *testing.T) {
 		c.types("hi")
 		c.sees("Type cancel to cancel.")
 		c.types(answer)
-		reply := cli.AwaitReply("toolu_1")
-		require.Equal(t, want, gjson.GetBytes(reply, "behavior").Str, answer)
+		require.Equal(t, want, gjson.GetBytes(cli.AwaitReply("toolu_1"), "behavior").Str, answer)
 		c.in.Close()
-		out := acptest.Must(c.ends())
-		require.Contains(t, out, "Permission\nmake test\n1. ")
+		require.Contains(t, acptest.Must(c.ends()), "Permission\nmake test\n1. ")
 	}
 }
 
 // In lines, too, all of what is approved is there.
 func TestPermissionRequestShowsAll(t *testing.T) {
 	command := "set -e\n" + strings.Repeat("echo step\n", 30) + "rm -rf ~/"
-	input := acptest.Must(json.Marshal(map[string]any{"command": command}))
 	serve, cli := claudeAgent(t, turns(steps{ct.Message(ct.Block{Type: "tool_use", ID: "toolu_1", Name: "Bash",
-		Input: input, Ask: &ct.Ask{}, Output: "ok"})}))
+		Input: acptest.Must(json.Marshal(map[string]any{"command": command})), Ask: &ct.Ask{}, Output: "ok"})}))
 	c := talk(t, serve, client.Options{Plain: true})
 	c.types("hi")
 	c.sees("Type cancel to cancel.")
 	c.types("2")
 	require.Equal(t, "deny", gjson.GetBytes(cli.AwaitReply("toolu_1"), "behavior").Str)
 	c.in.Close()
-	out := acptest.Must(c.ends())
-	require.Contains(t, out, "\n$ "+strings.ReplaceAll(command, "\n", "\n$ ")+"\n1. ")
+	require.Contains(t, acptest.Must(c.ends()), "\n$ "+strings.ReplaceAll(command, "\n", "\n$ ")+"\n1. ")
 }
 
 // The agent takes its question back; the next one is asked as usual.

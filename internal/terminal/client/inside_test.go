@@ -345,8 +345,7 @@ func TestAnsweredHereAndTakenBack(t *testing.T) {
 		a := asksFor(t, l)
 		require.NoError(t, a.answer(allows, 0))
 		a.cancel(nil)
-		reply := acptest.Must(l.decide(a))
-		require.Contains(t, string(marshal(t, reply)), `"yes"`)
+		require.Contains(t, string(marshal(t, acptest.Must(l.decide(a)))), `"yes"`)
 		require.Empty(t, l.box.take(), "nothing is told as withdrawn")
 		if l.desk != nil {
 			require.Len(t, ends, 1)
@@ -445,8 +444,7 @@ func TestOnlyTheUserDismisses(t *testing.T) {
 			w := &window{o: &Options{Once: true}, l: &link{told: newTold("")}, now: time.Now, state: idle, running: 1, prompt: newPrompt()}
 			w.screen.Width, w.height = 80, 24
 			for range 2 {
-				r, err := parseRequest(acp.ClientMethodSessionRequestPermission, []byte(`{"toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`))
-				require.NoError(t, err)
+				r := acptest.Must(parseRequest(acp.ClientMethodSessionRequestPermission, []byte(`{"toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`)))
 				a := newWaiting(t.Context(), r)
 				w.l.told.asked(a, gjson.Parse(`{}`))
 				w.asks = append(w.asks, a)

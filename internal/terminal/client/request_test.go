@@ -56,8 +56,7 @@ func TestQuestionRoundTrip(t *testing.T) {
 		require.Equal(t, tc.q.MultiSelect, got.MultiSelect)
 		require.Equal(t, tc.q.Options, got.Options)
 		reply := acptest.Must(r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{tc.a}}, -1))
-		resp := acptest.Must(conn.DecodePermission(marshal(t, reply)))
-		step := acptest.Must(asking.Reply(resp))
+		step := acptest.Must(asking.Reply(acptest.Must(conn.DecodePermission(marshal(t, reply)))))
 		require.Equal(t, ask.Done, step)
 		require.Equal(t, tc.a.Items(), asking.Answer().Items())
 		require.Equal(t, tc.a.Note, asking.Answer().Note)
@@ -97,11 +96,9 @@ func TestForm(t *testing.T) {
 	outcome := acptest.Must(ask.FormOutcome(call, marshal(t, reply)))
 	require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: answers}, outcome)
 
-	r, err := parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(`{"mode":"form","message":"Sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}`))
-	require.NoError(t, err)
+	r = acptest.Must(parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(`{"mode":"form","message":"Sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}`)))
 	require.True(t, r.closed, "yes or no, nothing else")
-	r, err = parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(`{"mode":"form","message":"How many?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}`))
-	require.NoError(t, err)
+	r = acptest.Must(parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(`{"mode":"form","message":"How many?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}`)))
 	require.Error(t, acptest.Err(r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "many"}}}, -1)), "asked again")
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
@@ -19,14 +20,12 @@ var update = flag.Bool("update", false, "rewrite testdata")
 
 // TestGolden walks testdata: keys, and the screens they lead to.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	require.NoError(t, err)
+	files := acptest.Must(filepath.Glob("testdata/*.txtar"))
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			ar, err := txtar.ParseFile(file)
-			require.NoError(t, err)
+			ar := acptest.Must(txtar.ParseFile(file))
 			want := string(txtar.Format(ar))
 			rewrite(t, ar)
 			if *update {
@@ -67,9 +66,7 @@ func outcomeJSON(t testing.TB, m *picker.Picker) []byte {
 	t.Helper()
 	o, done := m.Done()
 	require.True(t, done, "the keys do not finish the picker")
-	b, err := json.MarshalIndent(o, "", "  ")
-	require.NoError(t, err)
-	return append(b, '\n')
+	return append(acptest.Must(json.MarshalIndent(o, "", "  ")), '\n')
 }
 
 func left(m *picker.Picker) string { return strings.Join(m.Record(), "\n") + "\n" }

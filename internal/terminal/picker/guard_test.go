@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
@@ -124,9 +125,7 @@ func play(t *testing.T, p *Picker, keys ...string) string {
 	p.Drawn(now)
 	for _, k := range keys {
 		after, name, _ := strings.Cut(k, " ")
-		ms, err := strconv.Atoi(after)
-		require.NoError(t, err)
-		now = now.Add(time.Duration(ms) * time.Millisecond)
+		now = now.Add(time.Duration(acptest.Must(strconv.Atoi(after))) * time.Millisecond)
 		name, burst := strings.CutPrefix(name, "*")
 		ev := tty.Key{Name: name, Since: now, Burst: burst}
 		if len(name) == 1 {

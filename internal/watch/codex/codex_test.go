@@ -51,8 +51,7 @@ const thread = "01a1e510-b774-72a3-b154-ef6ec27ba384"
 
 func newServer(t *testing.T, version string) *server {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "codex") // a socket's path is short
-	require.NoError(t, err)
+	dir := acptest.Must(os.MkdirTemp("", "codex")) // a socket's path is short
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &server{t: t, Site: watchtest.New(t, web.CanAsk), path: filepath.Join(dir, "s"), version: version, got: make(chan gjson.Result, 100), said: make(chan string, 10)}
 	l := acptest.Must(net.Listen("unix", s.path))

@@ -58,20 +58,25 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	c := &session{Server: s, out: out, queue: newQueue(), end: end, open: map[string]bool{}}
+	c := &session{Server: s, out: out, queue: proc.NewQueue[request](), end: end, open: map[string]bool{}}
+	read := make(chan struct{})
 	go func() {
-		defer c.queue.close()
+		defer close(read)
 		if err := c.read(in); !s.Wait || !errors.Is(err, errInputEnded) {
 			end(err)
 		}
 	}()
-	defer context.AfterFunc(inner, c.queue.close)()
-	for {
-		req, ok := c.queue.pop()
-		if !ok {
-			break
+	for open := true; open; {
+		select {
+		case <-c.queue.Ready:
+		case <-read:
+			open = false
+		case <-inner.Done():
+			open = false
 		}
-		c.ask(inner, req)
+		for _, req := range c.queue.Take() {
+			c.ask(inner, req)
+		}
 	}
 	c.later.Wait()
 	if ctx.Err() != nil { // also if the input has ended since
@@ -86,7 +91,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 // session is one run of a server.
 type session struct {
 	*Server
-	queue *queue
+	queue *proc.Queue[request]
 	end   context.CancelCauseFunc
 	later sync.WaitGroup
 
@@ -195,7 +200,7 @@ func (c *session) take(n int, line []byte) {
 	}
 	switch {
 	case problem == nil && req.Dialect != "":
-		c.queue.push(req)
+		c.queue.Put(req)
 	case problem == nil: // an empty line
 	case problem.response != nil:
 		c.Step(func() { _ = c.write(problem.response) })
@@ -221,49 +226,3 @@ func (c *session) report(line int, problem string) {
 		c.Report(fmt.Sprintf("line %d: %s", line, problem))
 	}
 }
-
-// queue is requests that wait their turn.
-type queue struct {
-	mu     sync.Mutex // only step takes it
-	some   *sync.Cond
-	list   []request
-	closed bool
-}
-
-func newQueue() *queue {
-	q := &queue{}
-	q.some = sync.NewCond(&q.mu)
-	return q
-}
-
-// step has the queue for one function at a time, and tells who waits for a change.
-func (q *queue) step(f func()) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	f()
-	q.some.Broadcast()
-}
-
-// push adds a request; after close it is lost, as is whatever was not read.
-func (q *queue) push(r request) {
-	q.step(func() {
-		if !q.closed {
-			q.list = append(q.list, r)
-		}
-	})
-}
-
-// pop waits for a request; there is none when the queue is closed and empty.
-func (q *queue) pop() (r request, ok bool) {
-	q.step(func() {
-		for len(q.list) == 0 && !q.closed {
-			q.some.Wait() // the queue is the others' meanwhile
-		}
-		if ok = len(q.list) > 0; ok {
-			r, q.list = q.list[0], q.list[1:]
-		}
-	})
-	return r, ok
-}
-
-func (q *queue) close() { q.step(func() { q.closed = true }) }

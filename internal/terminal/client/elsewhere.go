@@ -57,7 +57,7 @@ func (l *link) decideOnce(a *waiting) (reply any, again bool, err error) {
 		case a.ctx.Err() == nil:
 			a.there, a.name = stands, ticket.Item().Name
 			a.cancel(errElsewhere)
-			l.box.put(withdrawn{a})
+			l.box.Put(withdrawn{a})
 			return there, false, nil
 		default: // the agent has given it up before
 			if spoke = false; a.permission { // a question may be asked again
@@ -66,7 +66,7 @@ func (l *link) decideOnce(a *waiting) (reply any, again bool, err error) {
 		}
 	}
 	if !spoke && a.ctx.Err() != nil {
-		l.box.put(withdrawn{a})
+		l.box.Put(withdrawn{a})
 		return nil, false, a.ctx.Err()
 	}
 	return here.reply, !spoke, here.err

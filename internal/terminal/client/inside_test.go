@@ -20,6 +20,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
@@ -109,7 +110,7 @@ func TestNobodysChoiceInLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
-			l := &link{told: newTold(""), box: newBox()}
+			l := &link{told: newTold(""), box: proc.NewQueue[any]()}
 			a := asksFor(t, l)
 			p := &plain{ctx: ctx, l: l, o: &Options{Out: io.Discard}}
 			p.o.Resolver = resolver(func(context.Context, convert.Call) (convert.Outcome, error) {
@@ -181,7 +182,7 @@ func TestAllowedIsTakenWhenTheAgentIsTold(t *testing.T) {
 		"taken back": {func(_ *link, a *waiting) { a.cancel(nil) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &link{told: newTold(""), box: newBox()}
+			l := &link{told: newTold(""), box: proc.NewQueue[any]()}
 			a, taken := asksFor(t, l), 0
 			approver := poster{resolver(func(context.Context, convert.Call) (convert.Outcome, error) {
 				test.meanwhile(l, a)
@@ -275,7 +276,7 @@ func TestAKeyForWhatHasChanged(t *testing.T) {
 // others were told stands, and the user is told.
 func TestFirstAtTheDesk(t *testing.T) {
 	for _, first := range []bool{true, false} {
-		l := &link{told: newTold(""), desk: new(desk.Desk), box: newBox()}
+		l := &link{told: newTold(""), desk: new(desk.Desk), box: proc.NewQueue[any]()}
 		a := asksFor(t, l)
 		answered := make(chan error, 1)
 		l.desk.Watch(func(e desk.Entry) {
@@ -292,7 +293,7 @@ func TestFirstAtTheDesk(t *testing.T) {
 		require.NoError(t, <-answered)
 		out := string(marshal(t, reply))
 		p := &plain{l: l, o: &Options{Out: io.Discard}}
-		for _, v := range l.box.take() {
+		for _, v := range l.box.Take() {
 			p.event(v)
 		}
 		if first {
@@ -308,7 +309,7 @@ func TestFirstAtTheDesk(t *testing.T) {
 // What is answered elsewhere as the agent takes its request back reaches nobody: the user
 // is told that the agent withdrew it, and whoever answered that it was not used.
 func TestAnsweredElsewhereAndTakenBack(t *testing.T) {
-	l := &link{told: newTold(""), desk: new(desk.Desk), box: newBox()}
+	l := &link{told: newTold(""), desk: new(desk.Desk), box: proc.NewQueue[any]()}
 	a := asksFor(t, l)
 	var receipts []error
 	received := make(chan struct{})
@@ -332,7 +333,7 @@ func TestAnsweredElsewhereAndTakenBack(t *testing.T) {
 // the two are noticed: it is not told as withdrawn, at the desk neither.
 func TestAnsweredHereAndTakenBack(t *testing.T) {
 	for i := range 100 { // either may be noticed first
-		l := &link{told: newTold(""), box: newBox()}
+		l := &link{told: newTold(""), box: proc.NewQueue[any]()}
 		var ends []desk.Settlement
 		if i%2 == 1 { // there is a desk
 			l.desk = new(desk.Desk)
@@ -346,7 +347,7 @@ func TestAnsweredHereAndTakenBack(t *testing.T) {
 		require.NoError(t, a.answer(allows, 0))
 		a.cancel(nil)
 		require.Contains(t, string(marshal(t, acptest.Must(l.decide(a)))), `"yes"`)
-		require.Empty(t, l.box.take(), "nothing is told as withdrawn")
+		require.Empty(t, l.box.Take(), "nothing is told as withdrawn")
 		if l.desk != nil {
 			require.Len(t, ends, 1)
 			require.Equal(t, convert.Answered, ends[0].Outcome.Status)
@@ -359,7 +360,7 @@ func TestAnsweredHereAndTakenBack(t *testing.T) {
 // is not told as withdrawn.
 func TestAnsweredBehindTheAgent(t *testing.T) {
 	for outcome, words := range map[string]string{"answered": "Answered elsewhere by Ann: List files $ ls", "cancelled": "Dismissed elsewhere by Ann: List files $ ls"} {
-		l := &link{told: newTold(""), box: newBox()}
+		l := &link{told: newTold(""), box: proc.NewQueue[any]()}
 		a := asksFor(t, l)
 		a.cancel(life.Elsewhere{Outcome: outcome, By: "Ann"})
 		require.Error(t, acptest.Err(l.decide(a)))
@@ -571,7 +572,7 @@ func (m methods) Notify(context.Context, string, json.RawMessage) {}
 
 // What the agent asks again may have its answer at a hub: the agent says so.
 func TestAskedAgainAtTheDesk(t *testing.T) {
-	l := &link{told: newTold(""), desk: new(desk.Desk), box: newBox()}
+	l := &link{told: newTold(""), desk: new(desk.Desk), box: proc.NewQueue[any]()}
 	for meta, again := range map[string]bool{"": false, `,"_meta":{"acp-bridge-again":true}`: true} {
 		params := `{"sessionId":"s","message":"Go on?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}` + meta + `}`
 		r := acptest.Must(parseRequest(acp.ClientMethodElicitationCreate, []byte(params)))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
@@ -17,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // Name is what the client calls itself.
@@ -26,8 +26,8 @@ const Name = "acp-bridge-chat"
 // the order of its arrival.
 type link struct {
 	conn    *conn.Conn
-	box     *box
-	desk    *desk.Desk // nil if nobody else is asked
+	box     *proc.Queue[any] // the connection must not wait for a terminal
+	desk    *desk.Desk       // nil if nobody else is asked
 	told    *told
 	session acp.SessionId
 	auth    []acp.AuthMethod
@@ -126,10 +126,10 @@ func (a *waiting) dismiss() { _ = a.answer(convert.Outcome{Status: convert.Cance
 
 // dial starts the connection.
 func dial(r io.Reader, w io.Writer, o *Options) *link {
-	l := &link{box: newBox(), desk: o.Desk, told: newTold(o.Dir)}
+	l := &link{box: proc.NewQueue[any](), desk: o.Desk, told: newTold(o.Dir)}
 	opts := &conn.Options{Logger: slog.New(slog.DiscardHandler)}
 	if o.Wire {
-		opts.Trace = func(dir ndjson.Direction, text []byte) { l.box.put(traced{dir, string(text)}) }
+		opts.Trace = func(dir ndjson.Direction, text []byte) { l.box.Put(traced{dir, string(text)}) }
 	}
 	l.conn = conn.New(r, w, (*handler)(l), opts)
 	return l
@@ -137,9 +137,9 @@ func dial(r io.Reader, w io.Writer, o *Options) *link {
 
 // open starts a session and says so in the box.
 func (l *link) open(ctx context.Context, o *Options) {
-	l.box.put(opened{l.openSession(ctx, o)})
+	l.box.Put(opened{l.openSession(ctx, o)})
 	<-l.conn.Done()
-	l.box.put(gone{l.conn.Err()})
+	l.box.Put(gone{l.conn.Err()})
 }
 
 func (l *link) openSession(ctx context.Context, o *Options) error {
@@ -183,14 +183,14 @@ const waitMethod = "_acp-bridge/wait"
 // wait waits for the end of what is asked again; it comes in the box.
 func (l *link) wait(ctx context.Context) {
 	resp, err := conn.CallFor[acp.PromptResponse](ctx, l.conn, waitMethod, map[string]any{"sessionId": l.session})
-	l.box.put(turned{reason: resp.StopReason, err: err, again: true})
+	l.box.Put(turned{reason: resp.StopReason, err: err, again: true})
 }
 
 // prompt sends a prompt; its end comes in the box.
 func (l *link) prompt(ctx context.Context, words string) {
 	l.told.prompt(string(l.session), words)
 	resp, err := l.conn.Prompt(ctx, acp.PromptRequest{SessionId: l.session, Prompt: []acp.ContentBlock{acp.TextBlock(words)}})
-	l.box.put(turned{reason: resp.StopReason, waiting: waitingFor(resp.Meta), err: err})
+	l.box.Put(turned{reason: resp.StopReason, waiting: waitingFor(resp.Meta), err: err})
 }
 
 // cancel asks the agent to end the turn.
@@ -205,7 +205,7 @@ func (h *handler) Notify(_ context.Context, method string, params json.RawMessag
 	if method == acp.ClientMethodSessionUpdate {
 		session, update := gjson.GetBytes(params, "sessionId").Str, gjson.GetBytes(params, "update")
 		h.told.update(session, update)
-		h.box.put(updated{session, update})
+		h.box.Put(updated{session, update})
 	}
 }
 
@@ -217,7 +217,7 @@ func (h *handler) Accept(ctx context.Context, method string, params json.RawMess
 	}
 	a := newWaiting(ctx, r)
 	h.told.asked(a, gjson.ParseBytes(params))
-	h.box.put(asked{a})
+	h.box.Put(asked{a})
 	return func() (any, error) {
 		defer a.cancel(nil)
 		defer h.told.ended(a)
@@ -232,35 +232,6 @@ func (h *handler) Accept(ctx context.Context, method string, params json.RawMess
 
 func (h *handler) Request(_ context.Context, method string, _ json.RawMessage) (any, error) {
 	return nil, acp.NewMethodNotFound(method)
-}
-
-// box is a queue that takes everything at once: the connection must not wait
-// for a terminal.
-type box struct {
-	mu    sync.Mutex
-	held  []any
-	ready chan struct{} // holds one while something is held
-}
-
-func newBox() *box { return &box{ready: make(chan struct{}, 1)} }
-
-func (b *box) put(v any) {
-	b.mu.Lock()
-	b.held = append(b.held, v)
-	b.mu.Unlock()
-	select {
-	case b.ready <- struct{}{}:
-	default:
-	}
-}
-
-// take returns what is held. After a receive from ready there is something.
-func (b *box) take() []any {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	held := b.held
-	b.held = nil
-	return held
 }
 
 // waitingFor names the tool call that a response says is open.

@@ -75,8 +75,8 @@ func runPlain(ctx context.Context, l *link, o *Options, start func()) error {
 			return context.Cause(ctx)
 		case <-interrupts:
 			p.interrupt()
-		case <-l.box.ready:
-			for _, v := range l.box.take() {
+		case <-l.box.Ready:
+			for _, v := range l.box.Take() {
 				if !p.over {
 					p.event(v)
 				}

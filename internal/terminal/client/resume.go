@@ -97,7 +97,7 @@ func (l *link) choose(ctx context.Context, sessions []acp.SessionInfo) (acp.Sess
 		},
 	})
 	l.told.asked(a, gjson.Result{})
-	l.box.put(asked{a})
+	l.box.Put(asked{a})
 	select {
 	case s := <-a.said:
 		if i, _ := s.reply.(int); i >= 0 && i < len(sessions) {

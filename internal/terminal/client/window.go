@@ -107,8 +107,8 @@ func (w *window) run(t *tty.Term) {
 		select {
 		case ev := <-t.Events():
 			w.terminal(ev)
-		case <-w.l.box.ready:
-			for _, v := range w.l.box.take() {
+		case <-w.l.box.Ready:
+			for _, v := range w.l.box.Take() {
 				if !w.over {
 					w.event(v)
 				}

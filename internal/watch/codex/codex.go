@@ -41,7 +41,7 @@ func serve(ctx context.Context, socket, version string, w *watch.Watch) error {
 		return err
 	}
 	defer c.socket.CloseNow()
-	r := &run{watch: w, client: c, ctx: ctx, threads: map[string]*thread{}, items: map[string]gjson.Result{}, open: map[string]*opened{}, Queue: watch.NewQueue()}
+	r := &run{watch: w, client: c, ctx: ctx, threads: map[string]*thread{}, items: map[string]gjson.Result{}, open: map[string]*opened{}, Queue: proc.NewQueue[gjson.Result]()}
 	read := make(chan error, 1)
 	go func() { read <- c.read(ctx, r.Put); cancel() }()
 	err = r.start(ctx, version)
@@ -55,11 +55,11 @@ func serve(ctx context.Context, socket, version string, w *watch.Watch) error {
 }
 
 type run struct {
-	watch        *watch.Watch
-	client       *client
-	ctx          context.Context
-	*watch.Queue // its steps have what was said of a request, too
-	following    sync.WaitGroup
+	watch                     *watch.Watch
+	client                    *client
+	ctx                       context.Context
+	*proc.Queue[gjson.Result] // its steps have what was said of a request, too
+	following                 sync.WaitGroup
 
 	// Of the goroutine that handles messages.
 	threads map[string]*thread

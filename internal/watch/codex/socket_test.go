@@ -7,7 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
-	"github.com/acp-bridge/acp-bridge/internal/watch"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // A connection that has ended has no replies: whoever waits for one, or asks since, is
@@ -23,7 +23,7 @@ func TestNoReplies(t *testing.T) {
 
 // What the terminal has answered is answered: nothing is said to it any more.
 func TestNothingIsSaidToWhatIsResolved(t *testing.T) {
-	r, o := &run{Queue: watch.NewQueue()}, &opened{}
+	r, o := &run{Queue: proc.NewQueue[gjson.Result]()}, &opened{}
 	require.True(t, r.mark(o, true))
 	require.True(t, r.told(o))
 	o = &opened{end: true}

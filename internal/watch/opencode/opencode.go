@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
@@ -24,7 +25,7 @@ type run struct {
 	watch *watch.Watch
 	agent string
 	until string // how long an "always" lasts
-	*watch.Queue
+	*proc.Queue[gjson.Result]
 
 	// Of the goroutine that handles events.
 	dir      string
@@ -40,7 +41,7 @@ type api interface {
 }
 
 func newRun(w *watch.Watch, agent, until string) *run {
-	return &run{watch: w, agent: agent, until: until, sessions: map[string]session{}, failed: map[string]bool{}, said: map[string]*about.Words{}, open: map[string]opened{}, Queue: watch.NewQueue()}
+	return &run{watch: w, agent: agent, until: until, sessions: map[string]session{}, failed: map[string]bool{}, said: map[string]*about.Words{}, open: map[string]opened{}, Queue: proc.NewQueue[gjson.Result]()}
 }
 
 // session is a conversation, or what a sub-agent does in one.

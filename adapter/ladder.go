@@ -271,8 +271,7 @@ var errNoRung = errors.New("the client has no way to answer questions")
 
 // refused says in words what an error reply to a request means.
 func refused(what string, err error) error {
-	var re *acp.RequestError
-	if errors.As(err, &re) {
+	if re, ok := errors.AsType[*acp.RequestError](err); ok {
 		return fmt.Errorf("the client refused %s: %s (%d)", what, clean.Line(re.Message), re.Code)
 	}
 	return err

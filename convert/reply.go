@@ -133,8 +133,7 @@ func (w words) cutOther(s string) (before, text string, ok bool) {
 		return "", "", false
 	}
 	for at := 0; ; {
-		rest := strings.TrimLeftFunc(s[at:], unicode.IsSpace)
-		if text, ok := afterOther(rest); ok {
+		if text, ok := afterOther(strings.TrimLeftFunc(s[at:], unicode.IsSpace)); ok {
 			return strings.TrimRightFunc(s[:at], separates), text, true
 		}
 		next := strings.IndexFunc(s[at:], isComma)

@@ -26,6 +26,7 @@
 package display
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -149,10 +150,7 @@ func onPath(verb string, kind acp.ToolKind, names ...string) func(Tool, input, s
 // them.
 func title(neutral string, words ...string) string {
 	line := clean.Truncate(clean.Line(strings.Join(words, " ")), maxTitle)
-	if line == "" {
-		return neutral
-	}
-	return line
+	return cmp.Or(line, neutral)
 }
 
 // prose is content for text that may be Markdown, none if it is blank.

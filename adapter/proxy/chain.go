@@ -55,8 +55,7 @@ func (c *chain) split(in io.Reader, editor, agent *pipe) error {
 	s := newSource(in)
 	for {
 		lines, err := s.next()
-		var over *ndjson.TooLong
-		if errors.As(err, &over) {
+		if over, ok := errors.AsType[*ndjson.TooLong](err); ok {
 			lines, err = brokenLine(over.Members), nil
 		}
 		for line := range bytes.Lines(lines) {

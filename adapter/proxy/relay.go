@@ -24,8 +24,7 @@ func (p *proxy) run(r io.Reader, to *outlet, read reader) error {
 	s := newSource(r)
 	for {
 		lines, err := s.next()
-		var over *ndjson.TooLong
-		if errors.As(err, &over) {
+		if over, ok := errors.AsType[*ndjson.TooLong](err); ok {
 			if err := p.pass(p.damaged(over.Members, to), to, read); err != nil {
 				return err
 			}

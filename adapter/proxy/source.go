@@ -40,8 +40,7 @@ func (s *source) next() ([]byte, error) {
 		}
 		from = s.end - s.start
 		if err := s.fill(); err != nil {
-			var over *ndjson.TooLong
-			if errors.As(err, &over) { // what is behind it stays
+			if _, ok := errors.AsType[*ndjson.TooLong](err); ok { // what is behind it stays
 				return nil, err
 			}
 			rest := s.buf[s.start:s.end]

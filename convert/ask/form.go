@@ -130,8 +130,7 @@ func addFields(fields map[string]formProperty, c convert.Call, i int) {
 
 // formKey is padded with zeros: clients show fields in the order of their keys.
 func formKey(c convert.Call, i int) string {
-	width := len(strconv.Itoa(len(c.Questions) - 1))
-	return fmt.Sprintf(keyPrefix+"%0*d", width, i)
+	return fmt.Sprintf(keyPrefix+"%0*d", len(strconv.Itoa(len(c.Questions)-1)), i)
 }
 
 func formOptions(q *convert.Question) []FormOption {

@@ -260,9 +260,7 @@ const maxShown = 16
 // openNew opens a new record.
 func (b *Board) openNew(ctx context.Context, r *Record, f found, may func(context.Context) error) (*Record, error) {
 	made := *r
-	if made.ID == "" {
-		made.ID = "q_" + life.Mint()[:16]
-	}
+	made.ID = cmp.Or(made.ID, "q_"+life.Mint()[:16])
 	made.key, made.Asked = keyOf(r.talk(), made.ID, f.generation), f.asked
 	w := writingOf(&made)
 	if err := errors.Join(b.fits(&made, nil, len(w.value)), b.bounded(&made, w.size), b.makeRoom(ctx, r.Device)); err != nil {

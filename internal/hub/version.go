@@ -108,9 +108,7 @@ func (r *Record) encode() []byte {
 		}
 		var end rest
 		_ = json.Unmarshal(clean.JSON(r.End), &end) // what was just written
-		for name, value := range r.End.rest {
-			end[name] = value
-		}
+		maps.Copy(end, r.End.rest)
 		all["end"] = clean.JSON(end)
 	}
 	return clean.JSON(all)

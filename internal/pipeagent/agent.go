@@ -61,9 +61,7 @@ type Options struct {
 // commands and connections. It returns nil when the editor left.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	if o.Stderr == nil {
-		o.Stderr = io.Discard
-	}
+	o.Stderr = cmp.Or(o.Stderr, io.Discard)
 	b := &backend{opts: o, log: o.Logger, opened: make(chan struct{})}
 	agent := &scripted.Agent{Word: "pipe", Name: "rpc", Version: o.Version, New: b.open}
 	inner, leave := context.WithCancelCause(ctx)

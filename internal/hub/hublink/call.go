@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -49,8 +50,7 @@ func Replied(err error, status int) bool {
 
 // Reason is why a request failed, without the request.
 func Reason(err error) error {
-	var failed *url.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return failed.Err
 	}
 	return err
@@ -69,9 +69,7 @@ func (c *Caller) Send(ctx context.Context, method, path string, body []byte) (st
 	if err != nil {
 		return 0, nil, err
 	}
-	for name, values := range c.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, c.Header)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
 	reply, err := c.Client.Do(req)

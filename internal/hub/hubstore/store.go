@@ -203,8 +203,7 @@ func soon(err error) bool {
 // passes reports whether what a server says may be another thing in a moment: a
 // cluster has no leader yet, or somebody else makes the bucket just now.
 func passes(err error) bool {
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.Code == 503
 	}
 	return slices.ContainsFunc([]error{

@@ -141,8 +141,7 @@ func (s *Store) put(ctx context.Context, what string, w write) (uint64, error) {
 	most := firstTime
 	for unsure := false; ; unsure = true {
 		revision, err := s.putOnce(ctx, w, most)
-		var refused refusal
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[refusal](err); ok {
 			return 0, refused.error
 		}
 		if errors.Is(err, context.DeadlineExceeded) {

@@ -26,8 +26,7 @@ func (e agentError) Error() string {
 
 // split takes the words off an error whose agent used several lines.
 func split(err error) (words string, short error) {
-	var e agentError
-	if errors.As(err, &e) && strings.Contains(e.words, "\n") {
+	if e, ok := errors.AsType[agentError](err); ok && strings.Contains(e.words, "\n") {
 		return e.words, agentError{what: e.what}
 	}
 	return "", err

@@ -324,8 +324,12 @@ func seenMark(r *hub.Record) string {
 }
 
 // answerText is an answer for people: as it was given, not as it is encoded.
-func answerText(a convert.Answer) string {
-	return clean.Block(convert.WithNote(strings.Join(a.Items(), ", "), a.Note))
+func answerText(r *hub.Record, a convert.Answer) string {
+	text := convert.WithNote(strings.Join(a.Items(), ", "), a.Note)
+	if r.Kind == "permission" && buttons(r) && len(a.Selected) == 1 {
+		text = strings.TrimSuffix(cmp.Or(told[a.Selected[0]], a.Selected[0])+": "+a.Note, ": ")
+	}
+	return clean.Block(text)
 }
 
 // Steps is the path, which breaks behind its slashes.

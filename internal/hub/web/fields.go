@@ -41,7 +41,7 @@ func (c *card) questions(r *hub.Record) {
 			v.Options = append(v.Options, cardOption{N: j, Label: look.Text(o.Label), Description: describe(o.Description), Preview: look.Text(strings.TrimRight(o.Preview, "\n")), Plain: short(o.Label, 80), Checked: c.Decline && preset(q) == j})
 		}
 		if !r.Open() && i < len(r.End.Answers) {
-			v.Answer = answerText(r.End.Answers[i])
+			v.Answer = answerText(r, r.End.Answers[i])
 		}
 		if c.Decline {
 			v.input(q)

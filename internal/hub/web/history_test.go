@@ -147,5 +147,6 @@ func TestHistoryHasTheWordsOfReceipts(t *testing.T) {
 		})
 		acptest.Must(s.board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{a}, nil }, "phone"))
 		require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), `<b dir="auto">`+want+`</b> · <span dir="auto">npm test</span>`)
+		require.NotContains(t, s.expect(200, "GET", "/conversations/c1", "", "Accept", "text/html"), "(note: ")
 	}
 }

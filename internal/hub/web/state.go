@@ -160,14 +160,9 @@ func answerLine(r *hub.Record) string {
 	var all []string
 	server := serverOf(r) // it is said beside the fields of its form
 	for i, a := range r.End.Answers {
-		text := short(answerText(a), 80)
-		if r.Kind == "permission" && buttons(r) && len(a.Selected) == 1 {
-			text = cmp.Or(told[a.Selected[0]], short(a.Selected[0], 80))
-			if pick := optionNamed(r.Call.Questions[0], a.Selected[0]); pick >= 0 && pickOf(r, pick) == "edited" {
-				text = "Approved as edited"
-			} else if a.Note != "" {
-				text += ": " + short(a.Note, 80)
-			}
+		text := short(answerText(r, a), 120)
+		if pick := optionNamed(r.Call.Questions[0], strings.Join(a.Selected, ", ")); r.Kind == "permission" && buttons(r) && pick >= 0 && pickOf(r, pick) == "edited" {
+			text = "Approved as edited"
 		}
 		if len(r.End.Answers) > 1 && i < len(r.Call.Questions) && text != "" {
 			name := cmp.Or(r.Call.Questions[i].Header, r.Call.Questions[i].Text)

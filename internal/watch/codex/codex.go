@@ -239,16 +239,9 @@ func (r *run) know(info gjson.Result) {
 	t := r.thread(id)
 	t.skip = info.Get("ephemeral").Bool()
 	t.parent, t.dir = info.Get("parentThreadId").Str, info.Get("cwd").Str
-	for _, name := range []string{"name", "preview"} {
-		if s := clean.Line(info.Get(name).Str); s != "" && t.name == "" {
-			t.name = clean.Truncate(s, 200)
-		}
-	}
-	for _, name := range []string{"agentRole", "agentNickname"} {
-		if s := clean.Line(info.Get(name).Str); s != "" {
-			t.who = s
-		}
-	}
+	line := func(member string) string { return clean.Line(info.Get(member).Str) }
+	t.name = cmp.Or(t.name, clean.Truncate(cmp.Or(line("name"), line("preview")), 200))
+	t.who = cmp.Or(line("agentNickname"), line("agentRole"), t.who)
 }
 
 // maxDepth bounds how deep sub-agents are in each other.

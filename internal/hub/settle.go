@@ -307,18 +307,14 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 
 // end settles the question that ref names.
 func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, error)) (*Record, error) {
-	seen := func(r *Record) bool {
-		return (ref.Revision == 0 || r.saw(ref.Revision)) && strings.HasPrefix(r.hash, ref.Fingerprint)
-	}
+	same := func(r *Record) bool { return strings.HasPrefix(r.hash, ref.Fingerprint) }
+	seen := func(r *Record) bool { return (ref.Revision == 0 || r.saw(ref.Revision)) && same(r) }
 	r, err := b.current(ctx, ref, func(r *Record) bool { return r.Open() && seen(r) })
 	if err != nil {
 		return nil, err
 	}
-	if r.Open() && !seen(r) {
+	if r.Open() && !seen(r) || !same(r) { // or what has ended here is something else
 		return nil, ErrRevision
-	}
-	if !strings.HasPrefix(r.hash, ref.Fingerprint) {
-		return nil, ErrRevision // what has ended here is something else
 	}
 	if r.Open() && ref.Revision == 0 && ref.key == "" {
 		switch {

@@ -157,7 +157,7 @@ func (s *Server) refOf(r *http.Request, d Device) (hub.Ref, error) {
 		if err != nil || n == 0 {
 			return ref, badf("revision: expected a positive number, got %q", v)
 		}
-		ref.Revision, ref.Fingerprint = refSeen(n)
+		ref.Revision, ref.Fingerprint = n>>20, fmt.Sprintf("%05x", n&(1<<20-1))
 	}
 	return ref, nil
 }

@@ -61,14 +61,10 @@ func stateOf(r *hub.Record) state {
 }
 
 // seenOf is the number of what is shown: its revision, and how its fingerprint begins. A store
-// that was restored gives its revisions again, for something else. refSeen reads it.
+// that was restored gives its revisions again, for something else. [Server.refOf] reads it.
 func seenOf(r *hub.Record) (n uint64) {
 	_, _ = fmt.Sscanf(r.Fingerprint(), "%5x", &n)
 	return r.Revision<<20 | n
-}
-
-func refSeen(n uint64) (revision uint64, fingerprint string) {
-	return n >> 20, fmt.Sprintf("%05x", n&(1<<20-1))
 }
 
 func questionsOf(r *hub.Record) []question {

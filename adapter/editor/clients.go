@@ -59,7 +59,7 @@ func Clients() []Client { return slices.Clone(clients) }
 var clients = []Client{
 	{Name: "zed", Editor: "Zed", Note: "shows forms, and a button for each option", From: "its source, 1.18.0 at 7eec892, 2026-08-22; not run"},
 	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Loud: true, Note: "a button for each option; its automatic mode takes the first; where it has forms, they are used: by its source, not run", From: "run 0.74.3, 2026-11-16"},
-	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Loud: true, NoCancel: true, Appends: true, Note: "numbered buttons in an order of its own", From: "run 99273b0, 2026-11-16"},
+	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Title: ask.TitleHeaderAndQuestion, Loud: true, NoCancel: true, Appends: true, Note: "numbered buttons in an order of its own; older ones, with the same name and version, show the title of a request alone", From: "run 99273b0, 2026-11-16, and b140d1b, 2026-11-19"},
 	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, PromptsOnly: true, Note: "shows neither question nor options of a permission request; nothing at all between prompts", From: "run 19.22, 2026-11-16"},
 	{Name: "acpx", Editor: "acpx", Unseen: true, PromptsOnly: true, Guard: true, Loud: true, Note: "asks yes or no; without a terminal it cancels by itself; shows nothing between prompts", From: "run 0.19.1, 2026-11-16"},
 	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: ask.TitleHeaderAndQuestion, Guard: true, Loud: true, Note: "shows title and options, not the content; can be set to allow everything", From: "run 0.2.0, its extension code in Node, 2026-11-16"},

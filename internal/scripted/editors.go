@@ -32,7 +32,7 @@ var looks = []Seen{
 	{"Emacs agent-shell", "buttons", rounds, thenText, "its own key", "", []string{"agent-shell"}},
 	{"Emacs agent-shell with forms", "one form", "in the form", "in the form", "Decline, or its own key", "its form was read in its source and not run", []string{"agent-shell with forms"}},
 	{"agent-shell, approving by itself", "message", "1,3", "type them", "stop", "", []string{"agent-shell, automatic"}},
-	{"Neovim agentic.nvim", "buttons", rounds, thenText, "stop", "numbers its buttons in an order of its own", []string{"agentic.nvim"}},
+	{"Neovim agentic.nvim", "buttons", rounds, thenText, "stop", "numbers its buttons in an order of its own", []string{"agentic.nvim", "agentic.nvim of old"}},
 	{"Neovim CodeCompanion", "message", "1,3", "type them", whileWaits, "", []string{"CodeCompanion.nvim", "CodeCompanion.nvim, --ask permission"}},
 	{"Neovim avante", "message", "1,3", "type them", whileWaits, "sends no name, and is recognised by its prompts", []string{"avante.nvim", "avante.nvim, inline, --ask permission", "avante.nvim, popup, --ask permission"}},
 	{"goose", "message", "1,3", "type them", "cancel", "sends no name, and is recognised by its prompts", []string{"goose", "goose, --ask permission"}},

@@ -57,6 +57,7 @@ var rows = []row{
 	{name: "agent-shell with forms", info: "agent-shell", caps: `{"elicitation":{"form":{}}}`, forms: shellForm, formDismissed: shellStopped, rung: "form"},
 	{name: "agent-shell, automatic", info: "agent-shell", replies: always(0, 5*time.Millisecond), rung: "message"},
 	{name: "agentic.nvim", info: "Agentic.nvim", shows: appended(), replies: buttons(reversed), dismisses: stoppedThenWithoutID, rung: "permission", words: "message"},
+	{name: "agentic.nvim of old", info: "Agentic.nvim", shows: questionInTitle, replies: buttons(reversed), dismisses: stoppedThenWithoutID, rung: "permission", words: "message"},
 	{name: "CodeCompanion.nvim", info: "CodeCompanion.nvim", rung: "message"},
 	{name: "CodeCompanion.nvim, --ask permission", info: "CodeCompanion.nvim", opts: permission, replies: always(-1, byHand), types: true, rung: "message"},
 	{name: "avante.nvim", types: true, sends: wrapping, rung: "message"},

@@ -43,14 +43,8 @@ type session struct {
 
 // listSessions answers session/list from the CLI's own files, a page at a time,
 // newest first.
-func (a *backend) listSessions(ctx context.Context, r acp.ListSessionsRequest, params json.RawMessage) (any, error) {
-	o := transcript.Options{ConfigDir: a.configDir(nil)}
-	if r.Cwd != nil {
-		o.Cwd = *r.Cwd
-	}
-	if r.Cursor != nil {
-		o.Cursor = *r.Cursor
-	}
+func (a *backend) listSessions(ctx context.Context, _ acp.ListSessionsRequest, params json.RawMessage) (any, error) {
+	o := transcript.Options{ConfigDir: a.configDir(nil), Cwd: gjson.GetBytes(params, "cwd").Str, Cursor: gjson.GetBytes(params, "cursor").Str}
 	drafts, which := a.editor().drafts, gjson.GetBytes(params, "archived")
 	filter := archiveInclude
 	switch {
@@ -64,20 +58,18 @@ func (a *backend) listSessions(ctx context.Context, r acp.ListSessionsRequest, p
 	}
 	notes := a.notes(nil)
 	o.Leave = func(i transcript.Info) bool {
-		_, newest := notes.sessionOf(i.ID)
-		return filter == archiveExclude && i.Archived || filter == archiveOnly && !i.Archived || !newest
+		return filter == archiveExclude && i.Archived || filter == archiveOnly && !i.Archived || notes.superseded(o.ConfigDir, i)
 	}
 	page, next, err := transcript.List(ctx, o)
 	if err != nil {
 		return nil, conn.Invalid("%s", err)
 	}
 	resp := struct {
-		NextCursor *string   `json:"nextCursor,omitempty"`
+		NextCursor string    `json:"nextCursor,omitempty"`
 		Sessions   []session `json:"sessions"`
-	}{Sessions: make([]session, 0, len(page))}
+	}{next, make([]session, 0, len(page))}
 	for _, info := range page {
-		id, _ := notes.sessionOf(info.ID)
-		s := session{SessionInfo: acp.SessionInfo{SessionId: acp.SessionId(id), Cwd: info.Cwd, UpdatedAt: acp.Ptr(info.Updated.UTC().Format(time.RFC3339))}}
+		s := session{SessionInfo: acp.SessionInfo{SessionId: acp.SessionId(notes.sessionOf(info.ID)), Cwd: info.Cwd, UpdatedAt: acp.Ptr(info.Updated.UTC().Format(time.RFC3339))}}
 		if info.Title != "" {
 			s.Title = acp.Ptr(info.Title)
 		}
@@ -85,9 +77,6 @@ func (a *backend) listSessions(ctx context.Context, r acp.ListSessionsRequest, p
 			s.Archived = &info.Archived
 		}
 		resp.Sessions = append(resp.Sessions, s)
-	}
-	if next != "" {
-		resp.NextCursor = &next
 	}
 	return resp, nil
 }

@@ -31,12 +31,27 @@ func (n notes) cliIDs(session string) []string {
 	return append(slices.DeleteFunc(ids, func(id string) bool { return !transcript.ValidID(id) }), session)
 }
 
-// sessionOf is the session of an id of the CLI's, and whether it is the newest one of it.
-func (n notes) sessionOf(cli string) (session string, newest bool) {
-	if session = n.of(cli, sessionNote); !transcript.ValidID(session) {
-		session = cli
+// sessionOf is the session of an id of the CLI's.
+func (n notes) sessionOf(cli string) string {
+	if session := n.of(cli, sessionNote); transcript.ValidID(session) {
+		return session
 	}
-	return session, n.cliIDs(session)[0] == cli
+	return cli
+}
+
+// superseded reports whether something was said in the session under a newer id. Until then
+// what was cleared stands for it in a list, which has none in which nothing was said.
+func (n notes) superseded(configDir string, i transcript.Info) bool {
+	for _, cli := range n.cliIDs(n.sessionOf(i.ID)) {
+		if cli == i.ID {
+			return false
+		}
+		path, _ := transcript.Find(configDir, cli, i.Cwd)
+		if _, said := transcript.Stat(path); said {
+			break
+		}
+	}
+	return true
 }
 
 // cliID is the CLI's own id of the conversation.

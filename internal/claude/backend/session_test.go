@@ -172,7 +172,13 @@ func TestSessionGoesOnUnderAnotherID(t *testing.T) {
 	e.saying(reopened, "Cleared.")
 	e.Leave()
 	path := filepath.Join(transcript.Dir(filepath.Join(s.home, ".claude"), s.dir), other+".jsonl")
-	require.NoError(t, os.WriteFile(path, []byte(promptLine+"\n"+askLine+"\n"), 0o600))
+	for _, said := range []string{"", `{"type":"mode","mode":"normal"}`, promptLine + "\n" + askLine} {
+		require.NoError(t, os.WriteFile(path, []byte(said+"\n"), 0o600))
+		e = serve(t, s.options())
+		e.Initialize(`{}`)
+		require.Equal(t, `["`+reopened+`"]`, e.Call(acp.AgentMethodSessionList, `{}`).Get("sessions.#.sessionId").Raw, "it is listed once: %s", said)
+		e.Leave()
+	}
 	notes := acptest.Must(os.ReadDir(filepath.Join(s.home, "acp-bridge", "reask")))
 	require.Len(t, notes, 2)
 	for _, n := range notes {

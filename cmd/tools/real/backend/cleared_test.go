@@ -39,6 +39,8 @@ func TestRealClearedSessionIsLoaded(t *testing.T) {
 	e = load(s)
 	require.NotContains(t, e.Said(s), "Before it.")
 	require.Empty(t, e.Text(s, "user_message_chunk"))
+	list := e.Call(acp.AgentMethodSessionList, fmt.Sprintf(`{"cwd":%q}`, dir))
+	require.Equal(t, `["`+s+`"]`, list.Get("sessions.#.sessionId").Raw, "nothing was said since")
 	e.Prompt(s, "second").Ends(acp.StopReasonEndTurn)
 	e.Leave()
 
@@ -53,7 +55,7 @@ func TestRealClearedSessionIsLoaded(t *testing.T) {
 	require.Len(t, all, 3)
 
 	// It is listed once, forked as it is now, and deleted as a whole.
-	list := e.Call(acp.AgentMethodSessionList, fmt.Sprintf(`{"cwd":%q}`, dir))
+	list = e.Call(acp.AgentMethodSessionList, fmt.Sprintf(`{"cwd":%q}`, dir))
 	require.Equal(t, `["`+s+`"]`, list.Get("sessions.#.sessionId").Raw)
 	e.Leave()
 	e = serve(t, o)

@@ -23,10 +23,10 @@ var budget = []struct {
 	count func(counted) int
 	limit int
 }{
-	{"code lines", func(s counted) int { return s.code }, 65_664},
-	{"lines of tests", func(s counted) int { return s.tests }, 60_621},
+	{"code lines", func(s counted) int { return s.code }, 65_579},
+	{"lines of tests", func(s counted) int { return s.tests }, 60_556},
 	{"packages", func(s counted) int { return len(s.packages) }, 55},
-	{"lock sites in adapter and internal", func(s counted) int { return s.locks }, 89},
+	{"lock sites in adapter and internal", func(s counted) int { return s.locks }, 86},
 	{`comments "mu is held" in adapter and internal`, func(s counted) int { return s.held }, 1},
 	{"public names", func(s counted) int { return s.public }, 277},
 }

@@ -26,6 +26,7 @@ import (
 // Files of the data folder.
 const (
 	accessName = "access.json"
+	turnsName  = "turns.json"
 	storeName  = "jetstream"
 )
 
@@ -158,6 +159,7 @@ func startTelling(ctx context.Context, o options, store *hubstore.Store, board *
 	pushes := browsers{server, o.notifyText, longTime}
 	telling.Go(follow(ctx, stop, board, t, pushes))
 	telling.Go(pushes.tellLong(ctx, stop, board, t))
+	telling.Go(server.KeepTurns(filepath.Join(o.data, turnsName), stop)) // first: nobody is told of them again
 	telling.Go(server.PushTurns(ctx, stop, o.notifyText))
 	for _, n := range o.notify {
 		telling.Go(follow(ctx, stop, board, t, &notifier{notice: n, click: click, text: o.notifyText, log: log}))

@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
@@ -89,4 +91,35 @@ func TestStopTellsEverybody(t *testing.T) {
 	proxy.Set(netfault.Pass)
 	require.Equal(t, http.StatusOK, <-answered)
 	require.NoError(t, p.wait())
+}
+
+// A hub that was killed has the ends of turns in its history again, and nothing of what was
+// said in them. Only who may see them is shown them.
+func TestTurnsAreKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := startHub(t, dir, "127.0.0.1:0")
+	_, made := p.request(http.MethodPost, "/devices", `{"name":"phone","can":"answer","groups":["other"]}`)
+	require.Equal(t, http.StatusOK, p.post("/conversations/c1/turn", `{"event":"failed","agent":"Kimi","dir":"/src/web","text":"Secret words","prompt":"Secret, too"}`))
+	name := filepath.Join(dir, turnsName)
+	require.Eventually(t, func() bool { return acptest.Err(os.Stat(name)) == nil }, patience, time.Millisecond)
+	p.kill()
+	require.NotContains(t, string(acptest.Must(os.ReadFile(name))), "Secret")
+	for range 2 { // a hub that hears of none keeps those
+		p = startHub(t, dir, "127.0.0.1:0")
+		history := func(token string) string {
+			req := acptest.Must(http.NewRequest(http.MethodGet, p.address+"/history", nil))
+			req.Header.Set("Authorization", "Bearer "+token)
+			req.Header.Set("Accept", "text/html")
+			reply := acptest.Must(http.DefaultClient.Do(req))
+			defer reply.Body.Close()
+			return string(acptest.Must(io.ReadAll(reply.Body)))
+		}
+		require.Regexp(t, `(?s)Failed</b>.*Kimi.*web`, history(p.token))
+		require.NotContains(t, history(gjson.Get(made, "token").Str), "Kimi")
+		require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, p.wait())
+	}
+	require.NoError(t, os.WriteFile(name, []byte("[{"), 0o600))
+	startHub(t, dir, "127.0.0.1:0")
 }

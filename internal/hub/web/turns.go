@@ -2,10 +2,14 @@ package web
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"iter"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -21,7 +25,7 @@ import (
 )
 
 // turn says how a turn of an agent ended, for whoever watches. It is told to those who
-// are there, by the hub that hears of it, and kept nowhere.
+// are there, by the hub that hears of it, which keeps it without what was said in it.
 type turn struct {
 	Group        string    `json:"group,omitempty"`
 	Conversation string    `json:"conversation"`
@@ -121,6 +125,52 @@ func (t *turns) add(n turn) {
 	if t.wake != nil {
 		close(t.wake)
 		t.wake = nil
+	}
+}
+
+// keptTurn is a turn as it is kept.
+type keptTurn struct {
+	turn
+	Device string `json:"device"`
+}
+
+// KeepTurns takes the turns that a hub of before has kept in a file, and returns what keeps
+// them there, without what was said in them, until stop is closed.
+func (s *Server) KeepTurns(file string, stop <-chan struct{}) (run func()) {
+	var kept []keptTurn
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &kept)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Warn("how turns have ended before is not known any more", "err", err)
+	}
+	for _, k := range kept {
+		k.device = k.Device
+		s.turns.add(k.turn)
+	}
+	_, written, more := s.turns.after(-1)
+	return func() {
+		for going := true; going; {
+			select {
+			case <-more:
+			case <-stop:
+				going = false
+			}
+			list, count, next := s.turns.after(0)
+			if more = next; count == written {
+				continue
+			}
+			kept := make([]keptTurn, 0, len(list))
+			for _, n := range list {
+				n.Text = ""
+				kept = append(kept, keptTurn{n, n.device})
+			}
+			if err := WriteFile(file, clean.JSON(kept)); err != nil {
+				s.log.Warn("how turns ended is not kept", "err", err)
+			}
+			written = count
+		}
 	}
 }
 

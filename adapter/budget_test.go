@@ -23,8 +23,8 @@ var budget = []struct {
 	count func(counted) int
 	limit int
 }{
-	{"code lines", func(s counted) int { return s.code }, 65_579},
-	{"lines of tests", func(s counted) int { return s.tests }, 60_556},
+	{"code lines", func(s counted) int { return s.code }, 65_626},
+	{"lines of tests", func(s counted) int { return s.tests }, 60_589},
 	{"packages", func(s counted) int { return len(s.packages) }, 55},
 	{"lock sites in adapter and internal", func(s counted) int { return s.locks }, 86},
 	{`comments "mu is held" in adapter and internal`, func(s counted) int { return s.held }, 1},

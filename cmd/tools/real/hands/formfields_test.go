@@ -40,6 +40,10 @@ func TestFormFieldsAreNative(t *testing.T) {
 		"number":               {`{"type":"number"}`, `[type=number][step=any]`, false, words("-0.5"), `-0.5`, url.Values{"t0": {"-0.5"}}},
 		"number left out":      {`{"type":"number"}`, `[type=number]`, false, nil, ``, url.Values{"t0": {""}}},
 		"a default":            {`{"type":"integer","default":7}`, `[type=number][value='7']`, false, nil, `7`, url.Values{"t0": {"7"}}},
+		"a default taken out":  {`{"type":"integer","default":7}`, `[type=number][value='7']`, false, sets(""), ``, url.Values{"t0": {""}}},
+		"words taken out":      {`{"type":"string","default":"prod"}`, `textarea[name=t0]`, false, sets(""), ``, url.Values{"t0": {""}}},
+		"a choice taken out":   {`{"type":"string","default":"r2",` + regions + `}`, `select[name=a0]`, false, sets(""), ``, url.Values{"a0": {""}}},
+		"several, taken out":   {`{"type":"array","default":["b"],"items":{"type":"string","enum":["a","b"]}}`, `:checked`, false, taps(".option:last-of-type label"), ``, url.Values{"a0": nil}},
 		"e-mail":               {`{"type":"string","format":"email"}`, `[type=email]`, true, words("a@example.com"), `"a@example.com"`, url.Values{"t0": {"a@example.com"}}},
 		"address":              {`{"type":"string","format":"uri"}`, `[type=url]`, true, words("https://example.com/"), `"https://example.com/"`, url.Values{"t0": {"https://example.com/"}}},
 		"date":                 {`{"type":"string","format":"date"}`, `[type=date]`, true, sets("2026-01-31"), `"2026-01-31"`, url.Values{"t0": {"2026-01-31"}}},
@@ -81,6 +85,8 @@ func TestFormFieldsAreNative(t *testing.T) {
 			}
 			if c.do != nil {
 				c.do(p)
+				p.reload() // what was done is a draft
+				p.until(`document.querySelector(".card.form .ask")`)
 			}
 			p.click(`button[value=answer]`)
 			fits(s.answered(rec))
@@ -96,7 +102,7 @@ func TestFormFieldsAreNative(t *testing.T) {
 	}
 }
 
-const theInput = `.ask :is(.field, select)`
+const theInput = `.ask :is(.field, select, textarea)`
 
 func words(text string) func(p *tab) {
 	return func(p *tab) { p.click(theInput); p.words(text) }

@@ -33,8 +33,8 @@ export const headers = (more) => ({ "Acp-Bridge-Page": secret(), ...more });
 // What was typed is kept until the question is settled, but for what nobody else may see.
 export function keep(card) {
   const form = card.querySelector("form"), plain = (e) => !e.matches?.(".secret") && e.value !== e.defaultValue;
-  const values = [...new FormData(form)].filter(([k, v]) => /^([abtn]\d+|plan)$/.test(k) && v !== "" && (/^[ab]/.test(k) || plain(form.elements[k])));
-  if (values.length) set(drafts + named(card), JSON.stringify(values));
+  const values = [...new FormData(form)].filter(([k]) => /^([abtn]\d+|plan)$/.test(k) && (/^[ab]/.test(k) || plain(form.elements[k])));
+  if (values.length || [...form.elements].some((e) => e.defaultChecked)) set(drafts + named(card), JSON.stringify(values));
   else drop(drafts + named(card));
 }
 export function restore(card) {

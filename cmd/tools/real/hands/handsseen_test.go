@@ -115,3 +115,21 @@ func TestAPreviewIsSeenToItsEnd(t *testing.T) {
 	run()
 	require.Equal(t, []string{"long"}, s.answered(r)[0].Selected)
 }
+
+// What the window has and its person has zoomed past, or has a keyboard over, is not in view.
+func TestWhatIsOutsideOfTheZoomWasNotSeen(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	p := s.phone(b)
+	zoom := func(n int) {
+		p.call("Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": n})
+		p.until(fmt.Sprintf(`Math.round(visualViewport.scale) === %d`, n))
+	}
+	zoom(4)
+	s.permit("c1", "Bash", "execute", "rm", map[string]any{"command": strings.Repeat("echo a\n", 8) + "rm -rf build"})
+	p.until(`document.querySelector(".card .end")`)
+	p.waits(1000)
+	require.Equal(t, "true", p.eval(`document.querySelector(".acts .allow").disabled`))
+	zoom(1)
+	p.until(`document.querySelector(".acts .allow:enabled")`)
+}

@@ -20,7 +20,7 @@ const watcher = new IntersectionObserver((list) => {
 function note(end, hidden) {
   const card = end.closest(".card");
   if (!card?.isConnected) return;
-  const hides = document.hidden || document.querySelector("dialog[open]") || !end.checkVisibility?.({ visibilityProperty: true });
+  const hides = document.hidden || document.querySelector("dialog[open]") || !inView(end);
   if (hides || hidden) { // it was not there for so long yet
     timers.set(end, setTimeout(() => note(end, hides), long));
     return;

@@ -189,3 +189,49 @@ func TestAKeyHeldOnUndo(t *testing.T) {
 	p.eval(`document.activeElement.blur()`)
 	p.until(`document.querySelector(".over .receipt")`)
 }
+
+// Enter that is held on Undo, or pressed once more, is no Submit of what it has brought back.
+func TestEnterOnUndoSubmitsNothing(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	_, r := s.serverForm("c1", `{"type":"object","properties":{"f":{"type":"string","enum":["staging","production"],"default":"production"}}}`)
+	p := s.visit(b, 390, false)
+	p.holdsBack(s.url)
+	p.click(".decline")
+	p.until(`document.querySelector(".sending:not([hidden])")`)
+	p.eval(`document.querySelector(".undo").focus()`)
+	p.until(`!document.querySelector(".moved")`)
+	p.key("Enter")
+	p.until(`document.querySelector(".sending").hidden`)
+	p.waits(700)
+	p.key("Enter")
+	p.waits(500)
+	s.open(r)
+}
+
+// A press whose end nobody hears of, because a menu or another finger has it, keeps no answer
+// from being sent.
+func TestAPressWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	p := s.visit(b, 390, false)
+	p.call("Emulation.setTouchEmulationEnabled", map[string]any{"enabled": true, "maxTouchPoints": 2})
+	p.eval(`const real = setTimeout; window.setTimeout = (f, ms) => real(f, ms > 2900 && ms <= 3000 ? 15000 : ms); 0`) // the test may be slower
+	for i, press := range []func(x, y float64){
+		func(x, y float64) {
+			p.call("Input.dispatchMouseEvent", map[string]any{"type": "mousePressed", "x": x, "y": y, "button": "right", "clickCount": 1})
+		},
+		func(x, y float64) {
+			one, two := map[string]any{"x": x, "y": y, "id": 1}, map[string]any{"x": 9, "y": 890, "id": 2}
+			for _, fingers := range [][]map[string]any{{one}, {one, two}, {}} {
+				p.call("Input.dispatchTouchEvent", map[string]any{"type": map[bool]string{true: "touchEnd", false: "touchStart"}[len(fingers) == 0], "touchPoints": fingers})
+			}
+		},
+	} {
+		r := s.ask(fmt.Sprint("c", i), db)
+		p.click(".card:not(.over) .option label")
+		p.until(`document.querySelector(".sending:not([hidden])")`)
+		press(p.middle(".sending:not([hidden]) span"))
+		require.Equal(t, []string{"PostgreSQL"}, s.answered(r)[0].Selected)
+	}
+}

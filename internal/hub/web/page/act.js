@@ -65,9 +65,9 @@ export function acts({ say, send, rest }) {
   // A press begins an act, of a key on Undo, too: what is pending in its card waits for how it ends.
   let pressed = [], by = "";
   for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, (event) => {
-    if (kind === "keydown" && !(event.key === " " && event.target.matches(".undo"))) return;
+    if (kind === "keydown" ? event.key !== " " || !event.target.matches(".undo") : event.button) return; // a menu keeps how it ends
     by = kind;
-    pressed = [...pending.values()].filter((act) => act.card.contains(event.target) || act.bar?.contains(event.target));
+    pressed.push(...[...pending.values()].filter((act) => act.card.contains(event.target) || act.bar?.contains(event.target)));
     for (const act of pressed) clearTimeout(act.timer);
   }, true);
   const ends = { pointerup: "pointerdown", pointercancel: "pointerdown", keyup: "keydown", blur: "keydown" };

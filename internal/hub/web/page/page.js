@@ -583,9 +583,10 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("#aside")) {
     rearrange(() => { for (const c of open()) if (c.hidden) { putAside(c, false); c.hidden = false; } count(); });
   } else if (card && event.target.closest(".undo")) {
-    if (!stop(card)?.button) for (const i of card.querySelectorAll("input:checked")) i.checked = false;
+    const tapped = !stop(card)?.button;
+    if (tapped) for (const i of card.querySelectorAll("input:checked")) i.checked = false;
     keep(card);
-    rest(card.querySelector(".ask [type=radio]") ?? card);
+    rest(tapped && card.querySelector(".ask [type=radio]") || card); // else Enter would submit what is picked
   } else if (card && event.target.closest(".now")) {
     release(card);
   } else if (card && event.target.closest(":is(.reason, .note) > summary")) {

@@ -53,7 +53,9 @@ func TestDoubtsOfSomebodyWithAPhone(t *testing.T) {
 		p.until(`document.getElementById("dot").matches(".lost") && document.title.startsWith("Not connected")`) // a stream may seem to be open
 		offline(false)
 		p.until(`!document.getElementById("dot").matches(".lost")`)
-		p.until(`document.querySelector(".card .problem").hidden && document.querySelector(".card input:checked")`)
+		p.until(`document.querySelector(".card .problem").textContent.includes("This was not sent") && document.querySelector(".card input:checked")`)
+		p.click("button[value=answer]")
+		p.until(`document.querySelector(".card.over")`)
 	})
 	t.Run("what has no answer yet is where a submit leads", func(t *testing.T) {
 		b, s := newChromium(t), newSite(t, hub.Options{})

@@ -137,8 +137,8 @@ function rearrange(change, ending, at) {
   });
 }
 
-// What is wrong stands above the buttons, where it is seen. It is over when the hub is
-// back, if it was that.
+// What is wrong stands above the buttons, where it is seen. When the hub is back, it says
+// what that means.
 const lost = "The hub cannot be reached. What you wrote is still here; try again.";
 function problem(card, text) {
   const p = card.querySelector(".problem");
@@ -456,7 +456,7 @@ async function refresh() {
     const reply = await fetch("/cards" + (query.size ? "?" + query : ""));
     if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
     if (reply.ok) {
-      for (const c of open()) if (c.querySelector(".problem")?.textContent === lost) problem(c, "");
+      for (const c of open()) if (c.querySelector(".problem")?.textContent === lost) problem(c, "The hub is back. This was not sent: send it again.");
       const html = await reply.text();
       came = null;
       rearrange(() => show(html));

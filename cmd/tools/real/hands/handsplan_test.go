@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -54,6 +55,30 @@ func TestAnEditedPlanIsThePlan(t *testing.T) {
 	p.click(".edit button")
 	require.Contains(t, <-told, "4. Tell Anna")
 	p.until(`document.querySelector(".receipt b")?.textContent === "Approved as you edited it"`)
+}
+
+// An edited plan that is taken back leaves the edits on the page, also beside the next one.
+func TestEditsOfAPlanThatIsTakenBack(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newHooked(t)
+	takeBack := func(r *hub.Record) {
+		acptest.Must(s.board.TakeBack(t.Context(), r.Ref(), convert.Outcome{Status: convert.Withdrawn}, ""))
+	}
+	r, _ := s.planned()
+	p := s.visit(b, 390, false)
+	p.click(".dots")
+	p.click(".edit summary")
+	p.until(`document.activeElement.matches(".edit textarea")`)
+	p.eval(`document.activeElement.setSelectionRange(1e6, 1e6)`)
+	p.types("4. Tell Anna")
+	takeBack(r)
+	p.until(`document.querySelector(".card.over .unsent textarea")?.value.endsWith("4. Tell Anna")`)
+	p.until(seesAll(".unsent textarea"))
+	next, told := s.planned()
+	p.until(`document.querySelector(".card:not(.over) .acts")`)
+	require.Equal(t, "true", p.eval(`document.querySelector(".unsent textarea").value.endsWith("4. Tell Anna") && !document.querySelector(".card:not(.over) .edit textarea").value.includes("Anna")`))
+	takeBack(next)
+	<-told
 }
 
 // A plan that is as it was, in the line ends of a form, too, is approved.

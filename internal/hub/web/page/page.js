@@ -166,13 +166,21 @@ function end(card, what, said, steps) {
       card.insertAdjacentHTML("beforeend", `<p class="receipt"><span><b dir="auto"></b> <span class="what" dir="auto"></span></span> <span class="steps"></span></p>`);
     }
     tell(card, what, said, steps);
+    if (first && !card.mine) keepUnsent(card);
   }, first || touchesView(card) ? card : null);
   if (!first) return;
   over.set(card.id, card);
   setTimeout(() => { if (acting === card) acting = null; }, 10000);
   if (hadFocus) rest(card);
   if (card.alone) moving(() => card.scrollIntoView({ block: "nearest", behavior: "instant" }));
-  card.going = setTimeout(() => go(card), 6000);
+  if (!card.querySelector(".unsent")) card.going = setTimeout(() => go(card), 6000);
+}
+// What somebody wrote in a card that others ended stays on the page, to be copied.
+function keepUnsent(card) {
+  const words = [...card.querySelectorAll("textarea")].filter((f) => f.value.trim() && f.value !== f.defaultValue).map((f) => f.value).join("\n\n");
+  if (!words) return;
+  card.insertAdjacentHTML("beforeend", `<details class="unsent" open><summary>What you wrote was not sent</summary><textarea readonly rows="4" aria-label="What you wrote"></textarea></details>`);
+  card.querySelector(".unsent textarea").value = words;
 }
 function tell(card, what, said, steps) {
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
@@ -376,7 +384,7 @@ function fill(lane, list) {
     let here = document.getElementById(card.id);
     if (here?.classList.contains("over")) {
       if (here.dataset.revision === card.dataset.revision) continue; // this list is older than its end
-      here.remove();
+      if (here.querySelector(".unsent")) here.removeAttribute("id"); else here.remove();
       here = null;
     }
     if (!here) {

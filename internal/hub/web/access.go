@@ -133,8 +133,7 @@ type keptDevice struct {
 	Minted string `json:"id,omitempty"`
 	Hash   []byte `json:"hash"`
 
-	rest     rest
-	revision uint64 // in the vault
+	rest rest
 }
 
 // loginSession is a browser that has logged in. Its cookie goes to every port of
@@ -150,8 +149,7 @@ type loginSession struct {
 	// one it does not count.
 	Maker string `json:"maker,omitempty"`
 
-	rest     rest
-	revision uint64 // in the vault
+	rest rest
 }
 
 type loginCode struct {

@@ -591,10 +591,10 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("#aside")) {
     rearrange(() => { for (const c of open()) if (c.hidden) { putAside(c, false); c.hidden = false; } count(); });
   } else if (card && event.target.closest(".undo")) {
-    const tapped = !stop(card)?.button;
-    if (tapped) for (const i of card.querySelectorAll("input:checked")) i.checked = false;
+    const act = stop(card);
+    if (!act?.button) for (const i of card.querySelectorAll("input:checked")) i.checked = false;
     keep(card);
-    rest(tapped && card.querySelector(".ask [type=radio]") || card); // else Enter would submit what is picked
+    rest(act?.doing === "answer" && card.querySelector(".ask [type=radio]") || card); // Enter submits from there
   } else if (card && event.target.closest(".now")) {
     release(card);
   } else if (card && event.target.closest(":is(.reason, .note) > summary")) {

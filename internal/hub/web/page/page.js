@@ -9,14 +9,15 @@ import { keys } from "./keys.js";
 import { away } from "./away.js";
 import { rows } from "./rows.js";
 
-const cards = document.getElementById("cards");
-const link = document.getElementById("link");
-const news = document.getElementById("news");
-const dot = document.getElementById("dot");
+const byId = (id) => document.getElementById(id);
+const cards = byId("cards");
+const link = byId("link");
+const news = byId("news");
+const dot = byId("dot");
 const open = () => [...cards.querySelectorAll(".card:not(.over)")];
 const find = (id) => open().find((c) => c.id === id);
 document.documentElement.classList.add("live");
-document.getElementById("login").hidden = Boolean(secret());
+byId("login").hidden = Boolean(secret());
 
 let hush = 0;
 function say(text, quiet = false) {
@@ -69,7 +70,7 @@ function countSeen() {
       if (b.hidden !== n < 2) moving(() => { b.hidden = n < 2; });
       b.textContent = `Allow the ${n} you have seen…`;
     }
-    document.getElementById("bulk")?.update();
+    byId("bulk")?.update();
     counting = false;
   });
   counting = true;
@@ -80,7 +81,7 @@ async function lazy(name, given) {
 }
 function lazily(buttons, name, given) {
   for (const b of document.querySelectorAll(buttons)) b.onclick = () => {
-    document.getElementById("menu").open = false;
+    byId("menu").open = false;
     lazy(name, given);
   };
 }
@@ -88,13 +89,13 @@ function lazily(buttons, name, given) {
 function count() {
   draw();
   countSeen();
-  const n = Number(document.getElementById("total")?.dataset.count ?? open().length);
+  const n = Number(byId("total")?.dataset.count ?? open().length);
   const aside = open().filter((c) => c.hidden).length;
   document.title = (dot.matches(".lost") ? "Not connected · " : n === 0 ? "" : n === 1 ? "1 question waiting · " : n + " questions waiting · ") + "acp-bridge";
   const shown = document.querySelector(".bar .count");
   shown.textContent = n === 0 ? "Nothing waiting" : n + " waiting";
   shown.dataset.count = n;
-  document.getElementById("aside")?.remove();
+  byId("aside")?.remove();
   if (aside > 0) cards.insertAdjacentHTML("beforebegin", `<button type="button" class="ghost" id="aside">Show ${aside} put aside</button>`);
   try { if (n) navigator.setAppBadge?.(n)?.catch?.(() => {}); else navigator.clearAppBadge?.()?.catch?.(() => {}); } catch { /* no badge here */ }
 }
@@ -153,7 +154,7 @@ function problem(card, text) {
 // it got. It goes once nobody reads in it.
 const over = new Map(); // id: its card
 function end(card, what, said, steps) {
-  const first = !card.matches(".over"), hadFocus = card.contains(document.activeElement);
+  const first = !card.matches(".over"), hadFocus = card.contains(document.activeElement), others = !card.mine && begun(card);
   if (first) {
     stop(card);
     forget(card);
@@ -166,21 +167,14 @@ function end(card, what, said, steps) {
       card.insertAdjacentHTML("beforeend", `<p class="receipt"><span><b dir="auto"></b> <span class="what" dir="auto"></span></span> <span class="steps"></span></p>`);
     }
     tell(card, what, said, steps);
-    if (first && !card.mine) keepUnsent(card);
   }, first || touchesView(card) ? card : null);
   if (!first) return;
   over.set(card.id, card);
   setTimeout(() => { if (acting === card) acting = null; }, 10000);
   if (hadFocus) rest(card);
   if (card.alone) moving(() => card.scrollIntoView({ block: "nearest", behavior: "instant" }));
-  if (!card.querySelector(".unsent")) card.going = setTimeout(() => go(card), 6000);
-}
-// What somebody wrote in a card that others ended stays on the page, to be copied.
-function keepUnsent(card) {
-  const words = [...card.querySelectorAll("textarea")].filter((f) => f.value.trim() && f.value !== f.defaultValue).map((f) => f.value).join("\n\n");
-  if (!words) return;
-  card.insertAdjacentHTML("beforeend", `<details class="unsent" open><summary>What you wrote was not sent</summary><textarea readonly rows="4" aria-label="What you wrote"></textarea></details>`);
-  card.querySelector(".unsent textarea").value = words;
+  const goes = () => { card.going = setTimeout(() => go(card), 6000); };
+  if (others) lazy("unsent", { card, goes }); else goes();
 }
 function tell(card, what, said, steps) {
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
@@ -359,7 +353,7 @@ function show(html) {
   for (const part of cards.querySelectorAll("#cards > :not(.lane)")) part.remove();
   let place = null;
   for (const lane of [...fresh.children]) {
-    let here = lane.matches(".lane") ? document.getElementById(lane.id) : null;
+    let here = lane.matches(".lane") ? byId(lane.id) : null;
     const list = lane.matches(".lane") ? [...lane.querySelectorAll(".card")] : [];
     if (!here) {
       here = lane;
@@ -381,7 +375,7 @@ function show(html) {
 function fill(lane, list) {
   let place = [...lane.children].findLast((c) => !c.matches(".card"));
   for (const card of list) {
-    let here = document.getElementById(card.id);
+    let here = byId(card.id);
     if (here?.classList.contains("over")) {
       if (here.dataset.revision === card.dataset.revision) continue; // this list is older than its end
       if (here.querySelector(".unsent")) here.removeAttribute("id"); else here.remove();
@@ -420,7 +414,7 @@ function begin(card) {
 // What of it is wanted: the filter, and the page.
 const names = ["q", "agent", "project", "in", "from"];
 const wanted = new URLSearchParams([...new URLSearchParams(location.search)].filter(([k, v]) => names.includes(k) && v));
-const filter = document.getElementById("filter"), filterButton = document.getElementById("filter-button");
+const filter = byId("filter"), filterButton = byId("filter-button");
 function openFilter(yes) {
   moving(() => {
     filter.hidden = !yes;
@@ -464,7 +458,7 @@ async function refresh() {
     const reply = await fetch("/cards" + (query.size ? "?" + query : ""));
     if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
     if (reply.ok) {
-      for (const c of open()) if (c.querySelector(".problem")?.textContent === lost) problem(c, "The hub is back. This was not sent: send it again.");
+      for (const c of open()) if (c.querySelector(".problem")?.textContent === lost) problem(c, "The hub is back. This was not sent.");
       const html = await reply.text();
       came = null;
       rearrange(() => show(html));
@@ -494,7 +488,7 @@ function connected(yes) {
   if (link.textContent !== text) rearrange(() => { link.textContent = text; link.hidden = yes; count(); });
 }
 // The stream tells what has changed since the list was made.
-const at = () => document.getElementById("total")?.dataset.at ?? "";
+const at = () => byId("total")?.dataset.at ?? "";
 let source, retry = 1000, before = false, trying = 0;
 // A stream may seem to be open long after the network has gone.
 function broken() {
@@ -540,7 +534,7 @@ function fresh(c) {
   say("New: " + (c.questions?.[0]?.header || c.questions?.[0]?.question || "a question").slice(0, 100), true);
 }
 // Of what has come where nobody looks, a line over the page says where; it leads there.
-const unseen = new Set(), pill = document.getElementById("unseen"); // ids of cards
+const unseen = new Set(), pill = byId("unseen"); // ids of cards
 function point() {
   const list = open().filter((c) => !c.hidden && unseen.has(c.id));
   for (const c of list) if (inView(headOf(c))) unseen.delete(c.id);
@@ -622,7 +616,7 @@ document.addEventListener("click", (event) => {
     pointed = null; // arrow keys click it, too
     tap(card, event.target);
   }
-  const menu = document.getElementById("menu");
+  const menu = byId("menu");
   if (menu.open && !menu.contains(event.target)) menu.open = false;
 });
 document.addEventListener("pointermove", (event) => {
@@ -631,7 +625,7 @@ document.addEventListener("pointermove", (event) => {
 });
 document.addEventListener("submit", submit);
 document.addEventListener("wheel", () => { if (document.activeElement.type === "number") document.activeElement.blur(); }, { passive: true }); // who scrolls sets no number
-document.getElementById("logout").addEventListener("submit", (event) => {
+byId("logout").addEventListener("submit", (event) => {
   event.target.elements.page.value = secret();
   forgetAll();
 });

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -40,6 +41,7 @@ type hubs struct {
 	t       *testing.T
 	url     *url.URL
 	current atomic.Pointer[oneHub]
+	running sync.WaitGroup // requests
 	// between, if it is not nil, may reply in the hub's place.
 	between func(w http.ResponseWriter, r *http.Request, body gjson.Result) (replied bool)
 }
@@ -54,6 +56,8 @@ type oneHub struct {
 func newHubs(t *testing.T) *hubs {
 	h := &hubs{t: t}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.running.Add(1)
+		defer h.running.Done()
 		one := h.current.Load()
 		if one == nil {
 			panic(http.ErrAbortHandler) // nobody there
@@ -318,8 +322,7 @@ func TestAHubThatCannotBeTold(t *testing.T) {
 	require.Eventually(t, func() bool { return out.Count("works again") > 0 }, patience, time.Millisecond)
 }
 
-// A credential that may not ask is told as that, once, and not as a hub that is
-// down. The editor goes on.
+// A credential that may not ask is told as that, once. The editor goes on.
 func TestACredentialThatMayNotAsk(t *testing.T) {
 	t.Parallel()
 	h, d, out := newHubs(t), new(desk.Desk), new(acptest.Written)

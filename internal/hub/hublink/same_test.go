@@ -55,8 +55,7 @@ func TestAnAnswerIsForOneQuestion(t *testing.T) {
 	}
 }
 
-// Two calls at once that ask the same are two questions: the editor answers one
-// of them.
+// Two calls at once that ask the same are two questions: the editor answers one of them.
 func TestTwoCallsWithTheSameWords(t *testing.T) {
 	_, d, board, _ := linkedBeside(t)
 	one := ask(t, d, "toolu_1a")

@@ -41,8 +41,7 @@ func newDoor(t *testing.T, behind http.Handler) *door {
 	return d
 }
 
-// Of several hubs the next one is used when one is gone, and there the question
-// is the same one.
+// Of several hubs the next one is used when one is gone, and the question is the same there.
 func TestTheNextHub(t *testing.T) {
 	t.Parallel()
 	h := newHubs(t)

@@ -182,9 +182,9 @@ export function sheet() {
   d.showModal();
 }
 
-// What somebody wrote in a card that others ended stays on the page, to be copied.
+// The edits of a plan that others ended stay on the page, to be copied.
 export function unsent({ card, goes }) {
-  const words = [...card.querySelectorAll("textarea")].filter((f) => f.value.trim() && f.value !== f.defaultValue).map((f) => f.value).join("\n\n");
+  const words = [...card.querySelectorAll("textarea[name=plan]")].filter((f) => f.value !== f.defaultValue).map((f) => f.value).join("\n\n");
   if (!words) return goes();
   card.insertAdjacentHTML("beforeend", `<details class="unsent" open><summary>What you wrote was not sent</summary><textarea readonly rows="4" aria-label="What you wrote"></textarea></details>`);
   card.querySelector(".unsent textarea").value = words;

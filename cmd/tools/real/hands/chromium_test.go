@@ -25,13 +25,15 @@ type driven struct {
 	mu      sync.Mutex
 	serial  int
 	replies map[int]chan json.RawMessage
+	ended   chan struct{}
 }
 
 // chromium is a profile in the browser.
 type chromium struct {
 	*driven
-	t       *testing.T
-	context string
+	t        *testing.T
+	context  string
+	patience time.Duration // with a reply, and with what a page should come to
 }
 
 var theBrowser struct {
@@ -62,7 +64,7 @@ func newChromium(t *testing.T) *chromium {
 
 // profile opens one in the browser.
 func (d *driven) profile(t *testing.T) *chromium {
-	b := &chromium{driven: d, t: t}
+	b := &chromium{driven: d, t: t, patience: patience}
 	var made struct{ BrowserContextID string }
 	b.call("", "Target.createBrowserContext", nil, &made)
 	b.context = made.BrowserContextID
@@ -84,15 +86,14 @@ func startBrowser(t *testing.T, path string, in ...string) *driven {
 	require.NoError(t, cmd.Start())
 	ours.Close()
 	forth.Close()
-	b := &driven{in: theirs, replies: map[int]chan json.RawMessage{}}
-	ended := make(chan struct{})
-	go func() { b.read(back); close(ended) }()
+	b := &driven{in: theirs, replies: map[int]chan json.RawMessage{}, ended: make(chan struct{})}
+	go func() { b.read(back); close(b.ended) }()
 	b.end = func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		theirs.Close()
 		back.Close()
-		<-ended
+		<-b.ended
 		_ = os.RemoveAll(dir) // its children may still write
 	}
 	return b
@@ -141,35 +142,58 @@ func (b *chromium) call(session, method string, params map[string]any, v any) {
 
 func (b *chromium) send(session, method string, params map[string]any) json.RawMessage {
 	b.t.Helper()
-	b.mu.Lock()
-	b.serial++
-	id, c := b.serial, make(chan json.RawMessage, 1)
-	b.replies[id] = c
-	m := map[string]any{"id": id, "method": method, "params": params}
+	reply, err := b.answer(session, method, params)
+	require.NoError(b.t, err)
+	return reply
+}
+
+// answer waits for the reply to a call: a script may promise what never comes.
+func (b *chromium) answer(session, method string, params map[string]any) (json.RawMessage, error) {
+	m := map[string]any{"method": method, "params": params}
 	if session != "" {
 		m["sessionId"] = session
 	}
+	b.mu.Lock()
+	b.serial++
+	id, c := b.serial, make(chan json.RawMessage, 1)
+	b.replies[id], m["id"] = c, id
 	data, err := json.Marshal(m)
-	require.NoError(b.t, err)
-	_, err = b.in.Write(append(data, 0))
+	if err == nil {
+		_ = b.in.SetWriteDeadline(time.Now().Add(b.patience)) // it may read no more
+		_, err = b.in.Write(append(data, 0))
+	}
 	b.mu.Unlock()
-	require.NoError(b.t, err)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
 	select {
 	case reply := <-c:
-		return reply
-	case <-time.After(5 * patience):
-		b.t.Fatalf("%s: no reply", method)
-		return nil
+		return reply, nil
+	case <-b.ended:
+		return nil, fmt.Errorf("the browser has ended before its reply to %s", data)
+	case <-time.After(b.patience):
+		return nil, fmt.Errorf("no reply within %s to %s", b.patience, data)
 	}
+}
+
+// What a script promises may never come: the wait for it ends, and says what it was for.
+func TestAWaitForAScriptEnds(t *testing.T) {
+	t.Parallel()
+	b := newChromium(t)
+	p := b.newTab(390, false)
+	b.patience = time.Second
+	_, err := b.answer(p.session, "Runtime.evaluate", map[string]any{"expression": `new Promise(() => {})`, "awaitPromise": true})
+	b.patience = patience
+	require.ErrorContains(t, err, "new Promise")
+	require.Equal(t, "2", p.eval(`1 + 1`))
 }
 
 // tab is a page in the browser.
 type tab struct {
 	*chromium
-	session  string
-	patience time.Duration // with what it should come to
-	twice    bool          // its hands are hurried: they click twice
-	mute     bool          // it runs no scripts of its own, and cannot say what a click has met
+	session string
+	twice   bool // its hands are hurried: they click twice
+	mute    bool // it runs no scripts of its own, and cannot say what a click has met
 }
 
 func (b *chromium) newTab(width int, dark bool) *tab {
@@ -178,7 +202,7 @@ func (b *chromium) newTab(width int, dark bool) *tab {
 	b.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": b.context}, &target)
 	var attached struct{ SessionID string }
 	b.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
-	p := &tab{chromium: b, session: attached.SessionID, patience: patience}
+	p := &tab{chromium: b, session: attached.SessionID}
 	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
 	p.call("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}) // as if somebody looked at it
 	scheme := "light"

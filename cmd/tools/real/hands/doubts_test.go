@@ -191,7 +191,7 @@ func TestAfterAnAnswerOnAPhone(t *testing.T) {
 	p.click(card(more) + " .reason button")
 	p.until(`document.querySelector('` + card(more) + `.over .receipt')?.innerText.startsWith("Rejected: not today · echo more")`)
 	p.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseWheel", "x": 100, "y": 300, "deltaX": 0, "deltaY": 1})
-	p.until(`scrollTo({ top: 1e6, behavior: "instant" }) ?? document.querySelector('` + card(next["d"]) + `').getBoundingClientRect().bottom <= innerHeight`) // the wheel may come late
+	p.until(`(scrollTo({ top: 1e6, behavior: "instant" }), document.querySelector('` + card(next["d"]) + `').getBoundingClientRect().bottom <= innerHeight)`) // the wheel may come late
 	third := s.permit("b", "Bash", "execute", "Bash", map[string]any{"command": "echo third"}, func(a *hub.Asking) { a.Dir = "/src/false" })
 	p.until(`document.querySelector('` + card(third) + `')`)
 	require.Equal(t, "true", p.eval(`document.querySelector('`+card(next["d"])+`').getBoundingClientRect().bottom <= innerHeight`), "the end of the page, as before")

@@ -19,9 +19,7 @@ func (s *site) serverForm(conversation, schema string) (ask.FormCall, *hub.Recor
 	form, err := ask.ServerForm{Server: "deployer", Message: "Where does **this** go?", Mode: "form", Schema: json.RawMessage(schema)}.Call()
 	require.NoError(s.t, err)
 	form.ID = "toolu_1"
-	rec, err := s.board.Ask(s.t.Context(), hub.Asking{Device: "owner", Conversation: conversation, Agent: "Claude Code", Dir: "/src/deploy", Dialect: "bridge", Kind: "form", Call: form.Call})
-	require.NoError(s.t, err)
-	return form, rec
+	return form, s.post(hub.Asking{Device: "owner", Conversation: conversation, Agent: "Claude Code", Dir: "/src/deploy", Dialect: "bridge", Kind: "form", Call: form.Call})
 }
 
 // A field has the input that a browser has for it, and what is sent is what the schema wants:

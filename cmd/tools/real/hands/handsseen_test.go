@@ -47,7 +47,7 @@ func TestNothingLeavesTheScreenSideways(t *testing.T) {
 				if p.try(`document.querySelector(".unfold")`) {
 					p.click(".unfold")
 				}
-				p.until(`document.querySelector(".thing .end")?.scrollIntoView({block: "center", behavior: "instant"}) ?? !document.querySelector(".acts .allow").disabled`)
+				p.until(`(document.querySelector(".thing .end")?.scrollIntoView({block: "center", behavior: "instant"}), !document.querySelector(".acts .allow").disabled)`)
 				require.Equal(t, "true", p.eval(inside), "at %d px", width)
 				require.Equal(t, "true", p.eval(fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, width)))
 			}

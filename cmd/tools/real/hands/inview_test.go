@@ -15,10 +15,8 @@ import (
 
 func (s *site) askPermission(conversation, text, detail string) *hub.Record {
 	s.t.Helper()
-	r, err := s.board.Ask(s.t.Context(), hub.Asking{Conversation: conversation, Kind: "permission", Agent: "Claude Code", Dialect: "bridge", Detail: detail,
+	return s.post(hub.Asking{Conversation: conversation, Kind: "permission", Agent: "Claude Code", Dialect: "bridge", Detail: detail,
 		Call: convert.Call{ID: "toolu_" + conversation, Questions: []convert.Question{{Text: text, Closed: true, Options: []convert.Option{{Label: "Allow"}, {Label: "Reject"}}}}}})
-	require.NoError(s.t, err)
-	return r
 }
 
 // Permission counts only for what was in view: until the end of what is permitted
@@ -51,7 +49,7 @@ func TestPermissionForWhatWasInView(t *testing.T) {
 	require.Equal(t, "false", p.eval(`document.querySelector(".more").hidden`))
 	forced()
 	open("the end was not in view")
-	p.eval(`document.querySelector(".thing .end").scrollIntoView({block: "center"})`)
+	p.eval(`document.querySelector(".thing .end").scrollIntoView({block: "center"}); 0`)
 	p.until(`!document.querySelector("` + allow + `").disabled && document.querySelector(".more").hidden`)
 	p.click(allow)
 	require.Equal(t, []string{"Allow"}, s.answered(r)[0].Selected)
@@ -194,7 +192,7 @@ func TestOptionsAreWrittenOut(t *testing.T) {
 	p.shot("options-written-out")
 	p.click(`.card[data-talk*=c9] .unfold`)
 	p.until(`document.querySelector(".card[data-talk*=c9] .thing").innerText.includes("rm -rf:*")`)
-	p.eval(`document.querySelector(".card[data-talk*=c9] .end").scrollIntoView({block: "center", behavior: "instant"})`)
+	p.eval(`document.querySelector(".card[data-talk*=c9] .end").scrollIntoView({block: "center", behavior: "instant"}); 0`)
 	p.until(`!document.querySelector(".card[data-talk*=c9] .always").disabled`)
 	p.click(`.card[data-talk*=c9] .always`)
 	require.Equal(t, []string{"Always allow " + rules}, s.answered(r)[0].Selected)

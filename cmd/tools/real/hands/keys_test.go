@@ -51,7 +51,7 @@ func TestKeysCountForWhatIsInView(t *testing.T) {
 	p.letter("j")
 	for _, key := range []string{"a", "1", "r", "n"} {
 		p.settle()
-		p.eval(`scrollTo({top: 1e6, behavior: "instant"})`)
+		p.eval(`scrollTo({top: 1e6, behavior: "instant"}); 0`)
 		p.letter(key)
 		p.until(fmt.Sprintf(seen, 0))
 		s.open(list...)
@@ -67,7 +67,7 @@ func TestKeysCountForWhatIsInView(t *testing.T) {
 	p.eval(`nth(1).querySelector(".allow").focus()`)
 	for _, key := range []string{"Enter", " "} {
 		p.settle()
-		p.eval(`scrollTo({top: 1e6, behavior: "instant"})`)
+		p.eval(`scrollTo({top: 1e6, behavior: "instant"}); 0`)
 		p.key(key)
 		p.until(fmt.Sprintf(seen, 1))
 		s.open(list[1:]...)

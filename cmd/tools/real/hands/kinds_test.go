@@ -32,9 +32,7 @@ func (s *site) permit(conversation, tool, kind, title string, input any, more ..
 	for _, m := range more {
 		m(&a)
 	}
-	r, err := s.board.Ask(s.t.Context(), a)
-	require.NoError(s.t, err)
-	return r
+	return s.post(a)
 }
 
 const plan = "## Move sessions to Redis\n\n1. Add `SessionStore` with the two calls that are used\n2. Write through for a week, read from Postgres\n   - watch [the dashboard](https://grafana.example/d/1)\n3. Switch reads, **drop the table**\n\n| step | risk |\n|---|---|\n| 2 | low |\n| 3 | *some* |\n"

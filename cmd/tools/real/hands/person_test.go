@@ -118,6 +118,7 @@ type hands struct {
 
 func newDesk(t *testing.T, phone bool) *desk {
 	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
+	b.patience = time.Minute
 	script, err := os.ReadFile("testdata/person.js")
 	require.NoError(t, err)
 	w := &desk{site: s, t: t, phone: phone, count: map[string]int{}, speed: *personSpeed}
@@ -139,10 +140,11 @@ func (w *desk) live(seed uint64) {
 	w.r, w.log, w.means, w.records = rand.New(rand.NewPCG(seed, 38)), nil, map[meaning]bool{}, nil
 	defer func() {
 		if w.t.Failed() {
+			w.t.Logf("seed %d:\n%s", seed, strings.Join(w.log, "\n"))
 			var diary []string
 			w.p.reads(`diary`, &diary)
 			w.t.Logf("diary:\n%s", strings.Join(diary, "\n"))
-			w.t.Logf("seed %d:\n%s", seed, strings.Join(w.log, "\n"))
+			w.t.Logf("the page shows:\n%s", w.p.eval(`document.body.innerText`))
 		}
 	}()
 	for range 2 + w.r.IntN(2) {
@@ -170,9 +172,9 @@ func (w *desk) live(seed uint64) {
 		w.speed = min(*personSpeed, w.speed+w.serial%2) // not too soon: it is as slow still
 	}
 	for _, r := range w.records {
-		_, _ = w.board.Cancel(w.t.Context(), r.Ref(), "the end")
+		_ = w.cancel(r, "the end")
 	}
-	w.p.eval(`document.activeElement.blur(); scrollTo(0, 0)`)
+	w.p.eval(`document.activeElement.blur(); scrollTo(0, 0); 0`)
 	w.p.until(`!document.querySelector(".card:not(.over)")`)
 }
 
@@ -239,8 +241,7 @@ func (w *desk) asks() {
 			a.Call.Questions[0].Options = append(a.Call.Questions[0].Options, convert.Option{Label: "Allow my plan"})
 		}
 	}
-	r, err := w.board.Ask(w.t.Context(), a)
-	require.NoError(w.t, err)
+	r := w.post(a)
 	w.records = append(w.records, r)
 	w.note("%d is asked: %s", r.Revision, a.Kind)
 }
@@ -262,7 +263,7 @@ func (w *desk) world() {
 			r = open[i]
 			w.count["ended under the hands"]++
 		}
-		if _, err := w.board.Cancel(w.t.Context(), r.Ref(), "phone"); !errors.Is(err, hub.ErrSettled) {
+		if err := w.cancel(r, "phone"); !errors.Is(err, hub.ErrSettled) {
 			require.NoError(w.t, err)
 		}
 		w.note("%d ends elsewhere", r.Revision)

@@ -96,7 +96,7 @@ func TestManyAreLines(t *testing.T) {
 	// One that comes is a line, too; what says so goes when it was in view.
 	late := s.permit("late", "Bash", "execute", "", map[string]any{"command": "echo late"})
 	p.until(`!document.getElementById("unseen").hidden`)
-	p.eval(fmt.Sprintf(`document.querySelector('%s').scrollIntoView({ block: "center", behavior: "instant" })`, at(late, ".row")))
+	p.eval(fmt.Sprintf(`document.querySelector('%s').scrollIntoView({ block: "center", behavior: "instant" }); 0`, at(late, ".row")))
 	p.until(`document.getElementById("unseen").hidden`)
 	_, _ = s.board.Cancel(t.Context(), late.Ref(), "phone")
 
@@ -132,11 +132,11 @@ func TestNewsBelowCoverNoFilter(t *testing.T) {
 		s.ask(fmt.Sprint("c", i), free)
 	}
 	p.until(`!document.getElementById("unseen").hidden && document.querySelectorAll(".row").length === 40`)
-	p.eval(`document.activeElement.blur(); scrollTo(0, 0)`)
+	p.eval(`document.activeElement.blur(); scrollTo(0, 0); 0`)
 	require.JSONEq(t, `[]`, p.eval(`[...document.querySelectorAll("#filter :is(input, select)")].filter((e) => e.checkVisibility()).filter((e) => {
 		const b = e.getBoundingClientRect(); return document.elementFromPoint(b.x + b.width / 2, b.y + b.height / 2) !== e; }).map((e) => e.name)`))
 	p.shot("filter-unseen")
-	p.eval(`scrollTo(0, 700)`)
+	p.eval(`scrollTo(0, 700); 0`)
 	p.until(`document.getElementById("unseen").getBoundingClientRect().top < 99`)
 }
 
@@ -210,7 +210,7 @@ func TestAHundredAreOneList(t *testing.T) {
 	q.click("main button")
 	q.until(`document.querySelectorAll(".stub").length === 50`)
 	comes := func(selector string) {
-		q.eval(fmt.Sprintf(`document.querySelector('%s').scrollIntoView({ block: "center" })`, selector))
+		q.eval(fmt.Sprintf(`document.querySelector('%s').scrollIntoView({ block: "center" }); 0`, selector))
 	}
 	comes(card(95, " .brief"))
 	q.click(card(95, " .brief"))

@@ -1,6 +1,7 @@
 package hands_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -65,6 +66,31 @@ func (s *site) expect(code int, method, path, body string, headers ...string) st
 	require.NoError(s.t, err)
 	require.Equal(s.t, code, reply.StatusCode, "%s %s: %s", method, path, data)
 	return string(data)
+}
+
+// briefly does something at the hub, which tries for as long as it is let.
+func (s *site) briefly(do func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	return do(ctx)
+}
+
+// post has an agent ask something.
+func (s *site) post(a hub.Asking) (r *hub.Record) {
+	s.t.Helper()
+	require.NoError(s.t, s.briefly(func(ctx context.Context) (err error) {
+		r, err = s.board.Ask(ctx, a)
+		return err
+	}), "%+v", a)
+	return r
+}
+
+// cancel ends a question elsewhere.
+func (s *site) cancel(r *hub.Record, by string) error {
+	return s.briefly(func(ctx context.Context) error {
+		_, err := s.board.Cancel(ctx, r.Ref(), by)
+		return err
+	})
 }
 
 // find is a question as it is now.

@@ -87,7 +87,7 @@ func TestTheNextOfTheSameAgentComesIntoView(t *testing.T) {
 	p.until(`document.querySelectorAll(".card").length === 8`)
 	card := func(r *hub.Record) string { return fmt.Sprintf(`[data-revision^="%d-"]`, r.Revision) }
 	allow := func(r *hub.Record) {
-		p.eval(fmt.Sprintf(`document.querySelector('%s').scrollIntoView({ block: "center", behavior: "instant" })`, card(r)))
+		p.eval(fmt.Sprintf(`document.querySelector('%s').scrollIntoView({ block: "center", behavior: "instant" }); 0`, card(r)))
 		p.until(fmt.Sprintf(`!document.querySelector('%s .allow').disabled`, card(r)))
 		p.click(card(r) + " .acts .allow")
 		s.answered(r)

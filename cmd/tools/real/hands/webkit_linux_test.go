@@ -275,7 +275,7 @@ func TestInWebKit(t *testing.T) {
 
 			a, b := s.permit("a", "Bash", "execute", "", object{"command": "echo a"}), s.permit("b", "Bash", "execute", "", object{"command": "echo b"})
 			shown(2)
-			w.reads(`scrollTo(0, document.body.scrollHeight)`, nil)
+			w.reads(`scrollTo(0, document.body.scrollHeight), 0`, nil)
 			w.until(`document.querySelector("main .bulk").textContent.includes("2")`)
 			w.click("main .bulk", `document.querySelector("#bulk[open]")`)
 			look("bulk")

@@ -34,7 +34,7 @@ func (p *tab) worker(origin string) *tab {
 			if one.Type == "service_worker" && strings.HasPrefix(one.URL, origin) {
 				var attached struct{ SessionID string }
 				p.chromium.call("", "Target.attachToTarget", map[string]any{"targetId": one.TargetID, "flatten": true}, &attached)
-				return &tab{chromium: p.chromium, session: attached.SessionID, patience: patience}
+				return &tab{chromium: p.chromium, session: attached.SessionID}
 			}
 		}
 	}

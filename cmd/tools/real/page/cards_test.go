@@ -145,7 +145,7 @@ func (p person) decides(t *testing.T, agent, project string, w wanted) {
 	t.Helper()
 	card := `document.querySelector(".card:not(.over)")`
 	p.Until(card + `?.querySelector("h3").innerText.includes("` + w.verb + `")`)
-	p.Until(card + `?.scrollIntoView({ block: "end", behavior: "instant" }) ?? !` + card + `.querySelector("` + w.press + `").disabled`)
+	p.Until(`(` + card + `?.scrollIntoView({ block: "end", behavior: "instant" }), !` + card + `.querySelector("` + w.press + `").disabled)`)
 	p.Shot("real-" + agent + "-" + strings.ReplaceAll(w.verb+" "+w.shows[0], " ", "-"))
 	// What is painted in the window, and nothing else. The page may move while it is read.
 	want, err := json.Marshal(w.shows)

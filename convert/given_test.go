@@ -131,16 +131,17 @@ func TestReadAnswers(t *testing.T) {
 	answers := acptest.Must(call.ReadAnswers([]byte(`["postgresql","order-processor"]`)))
 	require.Equal(t, []convert.Answer{{Selected: []string{"PostgreSQL"}}, {Text: "order-processor"}}, answers)
 	for in, want := range map[string]string{
-		`["SQLite"]`:            `question 2: no answer given: "What name?" (1 given for 2 questions)`,
-		`[]`:                    `question 1: no answer given: "Which database?" (0 given for 2 questions)`,
-		`["SQLite","x","y"]`:    `question 2: the answer does not fit: "What name?" is the last question, but there are 3 answers for 2`,
-		`["SQLite",null]`:       `question 2: no answer given: "What name?"`,
-		`["",null]`:             `question 1: no answer given: "Which database?"`,
-		`["SQLite"`:             `input is not valid JSON: expected an array with one answer per question, or an object by question text`,
-		`"SQLite"`:              `wrong type: answers must be an array with one answer per question, or an object by question text, got a string`,
-		`1`:                     `wrong type: answers must be an array with one answer per question, or an object by question text, got a number`,
-		`{"Which database?":1}`: `question 2: no answer given: "What name?"`,
-		`{}`:                    `question 1: no answer given: "Which database?"`,
+		`["SQLite"]`:                         `question 2: no answer given: "What name?" (1 given for 2 questions)`,
+		`[]`:                                 `question 1: no answer given: "Which database?" (0 given for 2 questions)`,
+		`["SQLite","x","y"]`:                 `question 2: the answer does not fit: "What name?" is the last question, but there are 3 answers for 2`,
+		`["SQLite",null]`:                    `question 2: no answer given: "What name?"`,
+		`["SQLite",{"text":"\u200b\u00ad"}]`: `question 2: no answer given: "What name?"`,
+		`["",null]`:                          `question 1: no answer given: "Which database?"`,
+		`["SQLite"`:                          `input is not valid JSON: expected an array with one answer per question, or an object by question text`,
+		`"SQLite"`:                           `wrong type: answers must be an array with one answer per question, or an object by question text, got a string`,
+		`1`:                                  `wrong type: answers must be an array with one answer per question, or an object by question text, got a number`,
+		`{"Which database?":1}`:              `question 2: no answer given: "What name?"`,
+		`{}`:                                 `question 1: no answer given: "Which database?"`,
 		`{"Which database?":1,"Where?":1,"What name?":"x","How?":2}`: `the answer does not fit: no such question: "Where?", "How?"`,
 		`{"Which database?":1,"What name?":"x","Which database?":2}`: `question 1: the answer does not fit: "Which database?" is answered twice`,
 		`{"Which database?":1,"What name?":"cancel"}`:                `question 2: user cancelled the question: the answer is the word cancel; as a text it is {"text":"cancel"}`,
@@ -216,7 +217,9 @@ func TestWriteAnswerReadsBack(t *testing.T) {
 		if q.MultiSelect || len(a.Selected) == 0 {
 			a.Text = rapid.OneOf(rapid.Just(""), words).Draw(t, "text")
 		}
-		if !a.Empty() {
+		if a.Empty() {
+			a.Text = ""
+		} else {
 			a.Note = rapid.SampledFrom([]string{"", "a note"}).Draw(t, "note")
 		}
 		data := c.WriteAnswer(0, a)

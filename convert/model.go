@@ -3,6 +3,8 @@ package convert
 import (
 	"cmp"
 	"encoding/json"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Call is one question call of an agent: one or more questions that are
@@ -98,14 +100,13 @@ type Answer struct {
 	Note string
 }
 
-// Empty reports whether the answer says nothing at all.
-func (a Answer) Empty() bool { return len(a.Selected) == 0 && a.Text == "" }
+// Empty reports whether the answer says nothing at all: a text of which nothing can be seen does not.
+func (a Answer) Empty() bool { return len(a.Items()) == 0 }
 
-// Items lists the picks in option order, then the typed text.
+// Items lists the picks in option order, then the typed text, if there is one to be seen.
 func (a Answer) Items() []string {
-	items := make([]string, 0, len(a.Selected)+1)
-	items = append(items, a.Selected...)
-	if a.Text != "" {
+	items := append(make([]string, 0, len(a.Selected)+1), a.Selected...)
+	if !clean.Blank(a.Text) {
 		items = append(items, a.Text)
 	}
 	return items

@@ -94,7 +94,7 @@ func (w words) read(reply string) Meaning {
 		found := w.list(before)
 		switch {
 		case before != "" && !found.fits:
-		case text != "" || found.unclear != "":
+		case !clean.Blank(text) || found.unclear != "":
 			return w.meaning(found, text)
 		default:
 			return Meaning{Picks: found.options, Other: true, Unclear: sayOther}

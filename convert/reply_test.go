@@ -85,6 +85,7 @@ func TestReadReply(t *testing.T) {
 		{one, "other Redis, or so", m{Text: "Redis, or so"}},
 		{one, "OTHER:  Redis", m{Text: "Redis"}},
 		{one, "other\nRedis", m{Text: "Redis"}},
+		{one, "other: \u200b", m{Other: true, Unclear: own}},
 		{one, "other 2", m{Text: "2"}},
 		{one, "Other people should decide", m{Text: "Other people should decide"}},
 		{one, "OTHER: people", m{Text: "people"}},

@@ -166,6 +166,25 @@ func TestTheQuestionWaitsForRoom(t *testing.T) {
 	}
 }
 
+// A prompt whose agent was not there yet when the session ended is told why that has.
+func TestAStartThatIsBrokenOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := joined(t)
+		done := make(chan session.Ending, 1)
+		s.conv, s.prompts[1] = neverStarts{}, &promptRequest{done: done}
+		for _, ev := range []session.Event{session.AgentExited{}, session.TurnWrapped{}, session.PromptCame{Key: 1}} {
+			s.apply(ev)
+		}
+		synctest.Wait()
+		s.cancel(errStopped)
+		require.ErrorContains(t, (<-done).Err, errStopped.Error())
+	})
+}
+
+type neverStarts struct{ Conversation }
+
+func (neverStarts) Start(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
 // A session that is closed waits for nobody.
 func TestHeldUpdatesEndWithTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -187,14 +187,11 @@ func (s *Session) start() {
 	go func() {
 		defer cancel()
 		err := s.front.starting(ctx, s.conv.Start)
-		switch {
-		case err == nil:
-			s.apply(session.StartDone{})
-		case s.ctx.Err() != nil:
-			s.apply(session.StartDone{Failed: &session.Ending{Err: requestError(context.Cause(s.ctx))}})
-		default:
-			s.apply(session.StartDone{Failed: &session.Ending{Err: requestError(err)}})
+		done := session.StartDone{}
+		if err != nil {
+			done.Failed = &session.Ending{Err: requestError(cmp.Or(context.Cause(s.ctx), err))}
 		}
+		s.apply(done)
 	}()
 }
 

@@ -81,9 +81,7 @@ func asked(t *testing.T, d *desk.Desk, play func(a *askingAgent, prompt func(blo
 				}
 			}
 		}()
-		send := func(line string) {
-			require.NoError(t, acptest.Err(io.WriteString(w, `{"jsonrpc":"2.0",`+line+"}\n")))
-		}
+		send := func(line string) { require.NoError(t, acptest.Err(io.WriteString(w, `{"jsonrpc":"2.0",`+line+"}\n"))) }
 		send(`"id":1,"method":"initialize","params":{"protocolVersion":1}`)
 		send(`"id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}`)
 		synctest.Wait()

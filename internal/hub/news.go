@@ -64,6 +64,7 @@ type Reader struct {
 	next     uint64 // number of the change to read
 	revision uint64
 	begun    bool
+	andOpen  bool
 	asked    <-chan struct{}
 }
 
@@ -83,6 +84,13 @@ func (r *Reader) In(group string) *Reader {
 	return r
 }
 
+// AndOpen makes the reader begin with what is open, too: its revision may be one that was
+// given again.
+func (r *Reader) AndOpen() *Reader {
+	r.andOpen = true
+	return r
+}
+
 // Asked is closed when there is a question that is open behind what [Reader.Next] has
 // returned.
 func (r *Reader) Asked() <-chan struct{} { return r.asked }
@@ -99,30 +107,16 @@ func (b *Board) Revision() uint64 {
 func (r *Reader) Next() (changes []*Record, more <-chan struct{}) {
 	r.board.step(func(s *state) {
 		end := s.news.first + uint64(len(s.news.list))
-		switch {
-		case !r.begun:
-			r.begun = true
-			if r.revision == 0 || r.revision > s.last {
-				for _, o := range s.open {
-					if r.of(o.Group) {
-						changes = append(changes, o)
-					}
-				}
-			} else {
-				changes = r.since(s)
-			}
-			slices.SortFunc(changes, byRevision)
-		case r.next < s.news.first:
-			changes = r.since(s)
-			slices.SortFunc(changes, byRevision)
-		default:
+		if r.begun && r.next >= s.news.first {
 			for _, o := range s.news.list[r.next-s.news.first:] {
 				if r.of(o.Group) {
 					changes = append(changes, o)
 				}
 			}
+		} else {
+			changes = r.since(s)
 		}
-		r.next, r.revision = end, s.last
+		r.next, r.revision, r.begun, r.andOpen = end, s.last, true, false
 		asked := r.wake
 		asked.asked = true
 		r.asked = s.news.waits(asked)
@@ -134,11 +128,16 @@ func (r *Reader) Next() (changes []*Record, more <-chan struct{}) {
 func (r *Reader) of(group string) bool { return r.wake.all || r.wake.group == group }
 
 func (r *Reader) since(s *state) (list []*Record) {
-	for _, o := range s.records {
-		if o.Revision > r.revision && r.of(o.Group) {
+	from, records := r.revision, s.records
+	if !r.begun && (from == 0 || from > s.last) {
+		from, records = 0, s.open
+	}
+	for _, o := range records {
+		if (o.Revision > from || r.andOpen && o.Open()) && r.of(o.Group) {
 			list = append(list, o)
 		}
 	}
+	slices.SortFunc(list, byRevision)
 	return list
 }
 

@@ -137,9 +137,7 @@ var moves = []move{
 	{"a prompt to nobody", func(h *held) { h.within(acp.AgentMethodSessionPrompt, promptOf("nobody")) }},
 	{"a prompt to a sub-agent", func(h *held) { h.within(acp.AgentMethodSessionPrompt, promptOf(stuckAgent)) }},
 	{"a prompt without words", func(h *held) { h.within(acp.AgentMethodSessionPrompt, `{}`) }},
-	{"a mode", func(h *held) {
-		h.within(acp.AgentMethodSessionSetMode, `{"sessionId":"`+h.stuck+`","modeId":"plan"}`)
-	}},
+	{"a mode", func(h *held) { h.within(acp.AgentMethodSessionSetMode, `{"sessionId":"`+h.stuck+`","modeId":"plan"}`) }},
 	{"a mode of a sub-agent", func(h *held) {
 		h.within(acp.AgentMethodSessionSetMode, `{"sessionId":"`+stuckAgent+`","modeId":"plan"}`)
 	}},

@@ -99,16 +99,12 @@ func TestABatchWithAConflict(t *testing.T) {
 	release := s.Hold()
 	var all sync.WaitGroup
 	for i := range fewAlone {
-		all.Go(func() {
-			acptest.Must(s.Create(t.Context(), fmt.Sprint("k", i), []byte("v")))
-		})
+		all.Go(func() { acptest.Must(s.Create(t.Context(), fmt.Sprint("k", i), []byte("v"))) })
 	}
 	all.Go(func() {
 		require.ErrorIs(t, acptest.Err(s.Update(t.Context(), "late", []byte("3"), stale)), ErrConflict)
 	})
-	all.Go(func() {
-		acptest.Must(s.Create(t.Context(), "k.0", []byte("v")))
-	})
+	all.Go(func() { acptest.Must(s.Create(t.Context(), "k.0", []byte("v"))) })
 	require.Eventually(t, func() bool { return s.Queued() == fewAlone+2 }, time.Minute, time.Millisecond)
 	release()
 	all.Wait()

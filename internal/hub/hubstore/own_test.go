@@ -86,9 +86,7 @@ func TestOwnWritesBehindOneThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	s := openEmbedded(t)
 	told := watched(t, s)
-	write := func(key string) uint64 {
-		return acptest.Must(s.Create(t.Context(), key, []byte("1")))
-	}
+	write := func(key string) uint64 { return acptest.Must(s.Create(t.Context(), key, []byte("1"))) }
 	next := func() (key string) {
 		for key = "gone"; key == "gone"; key = (<-told).Key { // it may be told while it is there
 		}

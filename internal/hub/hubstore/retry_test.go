@@ -172,9 +172,7 @@ func TestWatchGoesOn(t *testing.T) {
 	direct, s := openAt(t, url), openAt(t, "nats://"+proxy.Addr())
 	ctx, stop := context.WithCancel(t.Context())
 	seen, ready, ended := make(chan hubstore.Entry, 100), make(chan struct{}), make(chan error, 1)
-	go func() {
-		ended <- s.Watch(ctx, func(e hubstore.Entry) { seen <- e }, func() { close(ready) })
-	}()
+	go func() { ended <- s.Watch(ctx, func(e hubstore.Entry) { seen <- e }, func() { close(ready) }) }()
 	<-ready
 	for round, key := range []string{"a", "b", "c"} {
 		proxy.Set(netfault.LoseAll)

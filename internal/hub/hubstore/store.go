@@ -88,7 +88,7 @@ type Store struct {
 	main     *Store // of a bucket beside it
 	mark     string // key of its marks: others have one of a few others, mostly
 	name     string
-	mended   string // when the files were last, as a part of the name
+	run      string // of an embedded server, as a part of the name
 	once     sync.Once
 }
 
@@ -157,7 +157,7 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 		if err == nil {
 			s.most = max(int(status.Config().MaxValueSize), 0)
 			if bucket, ok := status.(*jetstream.KeyValueBucketStatus); ok {
-				s.name = strconv.FormatInt(bucket.StreamInfo().Created.UnixNano(), 36) + s.mended
+				s.name = strconv.FormatInt(bucket.StreamInfo().Created.UnixNano(), 36) + s.run
 			}
 			s.batches.Store(s.allowBatches(ctx, made || !s.shared))
 			if s.replicas > 1 && !made {
@@ -220,7 +220,9 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // Name tells the bucket from all others, also from one of the same name that was
-// made anew: their revisions have nothing to do with each other.
+// made anew: their revisions have nothing to do with each other. An embedded one has a dot and
+// another ending each time: its files may have been mended or restored, and then it gives
+// revisions again, for something else.
 func (s *Store) Name() string { return s.name }
 
 // Shared reports whether other processes may have the bucket, too.
@@ -354,8 +356,7 @@ func (s *Store) embed(dir, bucket string, report func(problem string)) error {
 	if problem != "" {
 		report(problem)
 	}
-	mended, _ := os.ReadFile(filepath.Join(dir, mendedName)) // mostly there is none
-	s.mended = string(mended)
+	s.run = "." + rand.Text()[:8]
 	s.server, err = server.NewServer(&server.Options{
 		ServerName: "acp-bridge-hub", DontListen: true, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: dir, SyncAlways: true,

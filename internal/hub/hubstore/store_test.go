@@ -73,9 +73,7 @@ func TestWatchTellsWhatIsAndThenWhatChangesInOrder(t *testing.T) {
 	acptest.Must(s.Create(t.Context(), "a", []byte("1")))
 	ctx, stop := context.WithCancel(t.Context())
 	ready, entries, ended := make(chan struct{}), make(chan hubstore.Entry, 100), make(chan error, 1)
-	go func() {
-		ended <- s.Watch(ctx, func(e hubstore.Entry) { entries <- e }, func() { close(ready) })
-	}()
+	go func() { ended <- s.Watch(ctx, func(e hubstore.Entry) { entries <- e }, func() { close(ready) }) }()
 	<-ready
 	require.Equal(t, "a", (<-entries).Key)
 	last := uint64(0)

@@ -67,12 +67,8 @@ func mend(dir, bucket string, now time.Time) (problem string, err error) {
 	if len(keys) > 0 {
 		problem += ". Damaged values: " + strings.Join(keys, ", ")
 	}
-	return problem, os.WriteFile(filepath.Join(dir, mendedName), []byte(strconv.FormatInt(now.UnixNano(), 36)), 0o600)
+	return problem, nil
 }
-
-// mendedName is a file that says when a folder was mended: revisions may be given again
-// since, and mean something else.
-const mendedName = "mended"
 
 // checkDescription compares a bucket's description with its sum, if it is there.
 func checkDescription(stream string) (described bool, err error) {

@@ -36,7 +36,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) error 
 	}
 	after := cmp.Or(r.Header.Get("Last-Event-ID"), r.Form.Get("after"))
 	return s.follow(w, r, d, feed{
-		reader: s.reader(r, d, s.revisionIn(after)),
+		reader: s.reader(r, d, after),
 		beat:   beatTime,
 		change: func(out *stream, c *hub.Record) {
 			then := func() *hub.Record { return s.then(c, d) }
@@ -52,17 +52,25 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) error 
 	})
 }
 
-// eventID names a change of this store, and revisionIn is what it names there, or 0:
-// what is none is from the beginning.
+// eventID names a change of this store.
 func (s *Server) eventID(revision uint64) string {
 	return fmt.Sprintf("%s-%d", s.board.Name(), revision)
 }
 
-func (s *Server) revisionIn(id string) (revision uint64) {
-	if store, number, ok := strings.Cut(id, "-"); ok && store == s.board.Name() {
-		revision, _ = strconv.ParseUint(number, 10, 64)
+// after reads what changes after an event of this store: what is none is from the beginning.
+// One that was told before the store was opened may have been something else.
+func (s *Server) after(id string) *hub.Reader {
+	name, number, _ := strings.Cut(id, "-")
+	was, _, _ := strings.Cut(name, ".")
+	if is, _, _ := strings.Cut(s.board.Name(), "."); was != is {
+		number = ""
 	}
-	return revision
+	revision, _ := strconv.ParseUint(number, 10, 64)
+	reader := s.board.Read(revision)
+	if name != s.board.Name() {
+		reader.AndOpen()
+	}
+	return reader
 }
 
 // feed is what a stream of changes says.

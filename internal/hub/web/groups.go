@@ -132,14 +132,14 @@ func seen(r *http.Request, d Device) (func(*hub.Record) bool, error) {
 	return func(rec *hub.Record) bool { return d.sees(rec) && (!given || rec.Group == group) }, nil
 }
 
-// reader reads what changes after a revision, of the one group that a request is about
+// reader reads what changes after an event, of the one group that a request is about
 // or its device is in, or of all. It knows nothing of rights.
-func (s *Server) reader(r *http.Request, d Device, after uint64) *hub.Reader {
+func (s *Server) reader(r *http.Request, d Device, after string) *hub.Reader {
 	group, given, _ := named(r, d) // a wrong one was refused
 	if !given && d.Can != CanAdmin && len(d.Groups) <= 1 {
 		group, given = d.first(), true
 	}
-	reader := s.board.Read(after)
+	reader := s.after(after)
 	if given {
 		reader.In(group)
 	}

@@ -66,9 +66,7 @@ func TestARightThatEndsBeforeTheBody(t *testing.T) {
 			require.NoError(t, s.access.Remove("admin"))
 			_ = s.device("admin", web.CanAdmin)
 		},
-		"logged out": func(_, cookie string) {
-			s.expect(303, "POST", "/logout", "", browserOf(cookie, s.url)...)
-		},
+		"logged out": func(_, cookie string) { s.expect(303, "POST", "/logout", "", browserOf(cookie, s.url)...) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.t = t

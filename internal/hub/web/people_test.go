@@ -287,9 +287,7 @@ func (h *house) says(s *saying, form url.Values) {
 	}
 	code, text := h.post(s.by, form)
 	h.note("%s says %s %q to %s of %s %q: %d", s.by.device, s.what, s.words, s.to.name, s.to.conversation, s.to.text, code)
-	again := func(o *saying) bool {
-		return o.to.same(s.to) && o.by == s.by && o.what == s.what && o.words == s.words
-	}
+	again := func(o *saying) bool { return o.to.same(s.to) && o.by == s.by && o.what == s.what && o.words == s.words }
 	switch {
 	case !s.to.over:
 		require.Equal(h.t, 200, code, text)

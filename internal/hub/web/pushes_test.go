@@ -197,9 +197,7 @@ func TestKindsOfPushes(t *testing.T) {
 	go func() { defer close(ended); run() }()
 	defer func() { close(stop); <-ended }()
 	hook := s.device("hook", web.CanHook)
-	says := func(body string) {
-		s.expect(200, "POST", "/hooks/claude", body, "Authorization", "Bearer "+hook)
-	}
+	says := func(body string) { s.expect(200, "POST", "/hooks/claude", body, "Authorization", "Bearer "+hook) }
 	says(`{"hook_event_name":"Stop","session_id":"c1234567","cwd":"/src/web","last_assistant_message":"All tests pass."}`)
 	p := <-service.got
 	require.Equal(t, "/ends", p.path)

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,30 +10,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
-// An event id of another store says nothing about this one: what waits is told.
-func TestEventIDsOfAnotherStore(t *testing.T) {
+// An event id of another store says nothing about this one: what waits is told. A store that was
+// restored gives its revisions again: what has ended since is told, too.
+func TestEventIDsOfBefore(t *testing.T) {
 	t.Parallel()
-	one, two := newSite(t, hub.Options{}), newSite(t, hub.Options{})
-	for _, c := range []string{"a", "b", "c"} {
-		one.expect(202, "POST", "/conversations/"+c+"/ask", database)
-	}
-	next, _ := one.stream("/events")
-	var id string
-	for range 3 {
-		e, _ := next()
-		id = e.id
-	}
-	require.True(t, strings.HasSuffix(id, "-4"), id)
-	for _, c := range []string{"x", "y", "z"} {
-		two.expect(202, "POST", "/conversations/"+c+"/ask", database)
-	}
-	for _, id := range []string{id, "4", "x-4", "-", "-4"} {
-		next, stop := two.stream("/events", "Last-Event-ID", id)
-		for _, want := range []string{"x", "y", "z"} {
-			e, _ := next()
-			require.Equal(t, want, e.data["conversation"], id)
+	dir, backup := t.TempDir(), t.TempDir()
+	before := newSiteWith(t, hub.Options{}, hubstore.Options{Dir: dir})
+	before.expect(202, "POST", "/conversations/a/ask", database)
+	require.NoError(t, os.CopyFS(backup, os.DirFS(dir)))
+	before.expect(202, "POST", "/conversations/lost/ask", database)
+	next, _ := before.stream("/events")
+	next()
+	seen, _ := next()
+	require.True(t, strings.HasSuffix(seen.id, "-3"), seen.id)
+	now := newSiteWith(t, hub.Options{}, hubstore.Options{Dir: backup})
+	now.expect(202, "POST", "/conversations/c/ask", database)
+	now.expect(200, "POST", "/conversations/a/cancel", "")
+	now.expect(202, "POST", "/conversations/d/ask", database)
+	for id, told := range map[string]string{seen.id: "cad", "x" + seen.id: "cd", "3": "cd", "x-3": "cd", "-": "cd", "-3": "cd"} {
+		resumed, stop := now.stream("/events", "Last-Event-ID", id)
+		for _, want := range told {
+			e, _ := resumed()
+			require.Equal(t, string(want), e.data["conversation"], id)
 		}
 		stop()
 	}

@@ -13,8 +13,11 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var features = convert.Question{Text: "Which?", MultiSelect: true, Options: []convert.Option{{Label: "Auth"}, {Label: "Logs"}}}
 
@@ -22,6 +25,10 @@ func post(t testing.TB, d *desk.Desk, session, id string) *desk.Ticket {
 	ticket := d.Post(t.Context(), desk.Item{Name: session + "/" + id, Kind: desk.Question, Call: convert.Call{Session: session, ID: id, Questions: []convert.Question{features}}})
 	t.Cleanup(ticket.Leave)
 	return ticket
+}
+
+func question(session, id string) convert.Call {
+	return convert.Call{Session: session, ID: id, Questions: []convert.Question{{Text: "Which?"}}}
 }
 
 func picks(labels ...string) []convert.Answer { return []convert.Answer{{Selected: labels}} }
@@ -202,7 +209,8 @@ func TestCancel(t *testing.T) {
 // An item that has its outcome is not asked any more, whatever its asker says.
 func TestAskingAfterTheEnd(t *testing.T) {
 	d := new(desk.Desk)
-	log := watch(d)
+	var last desk.State
+	d.Watch(func(e desk.Entry) { last = e.State })
 	a := post(t, d, "s", "a")
 	require.NoError(t, a.Turn())
 	require.NoError(t, d.Answer("s/a", picks("Auth"), "phone"))
@@ -210,7 +218,7 @@ func TestAskingAfterTheEnd(t *testing.T) {
 	stands, first := a.Settle(convert.Outcome{Status: convert.Cancelled}, "editor")
 	require.False(t, first)
 	require.Equal(t, picks("Auth"), stands.Answers)
-	require.Equal(t, desk.Settled, log.entries[len(log.entries)-1].State)
+	require.Equal(t, desk.Settled, last)
 }
 
 // A watcher sees what is open and then every change, may use the desk, and is
@@ -354,7 +362,7 @@ func TestStress(t *testing.T) {
 				if ticket.Turn() == nil {
 					ticket.Asking(0, "form")
 				}
-				ticket.Settle(outcome([]string{"yes", "cancelled", "failed"}[i%3]), "")
+				ticket.Settle(convert.Outcome{Status: []convert.Status{convert.Answered, convert.Cancelled, convert.Failed}[i%3]}, "")
 				ticket.Leave()
 				cancel()
 			}

@@ -105,8 +105,8 @@ func (m mutation) try(ctx context.Context, dir string, limit time.Duration, buil
 		bin, ok := bins[tests.pkg]
 		if !ok {
 			bin = filepath.Join(dir, fmt.Sprintf("mutated%d.test", len(bins)))
-			cmd := exec.CommandContext(ctx, "go", "test", "-c=true", "-vet=off", "-ldflags=-s -w", "-o", bin, tests.pkg)
-			cmd.Dir = dir
+			cmd := exec.CommandContext(ctx, "go", "test", "-c=true", "-vet=off", "-ldflags=-s -w", "-o", bin)
+			cmd.Dir = filepath.Join(dir, tests.pkg) // which may be of another module
 			if output, err := cmd.CombinedOutput(); err != nil && ctx.Err() == nil {
 				return "", fmt.Errorf("%w:\n%s", errNoBuild, output)
 			}

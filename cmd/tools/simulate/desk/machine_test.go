@@ -1,3 +1,4 @@
+// Package desk_test holds a desk against a model: drawn calls, and what goroutines do at once.
 package desk_test
 
 import (
@@ -23,16 +24,12 @@ type table struct {
 	tickets map[int]*desk.Ticket
 }
 
-func question(session, id string) convert.Call {
-	return convert.Call{Session: session, ID: id, Questions: []convert.Question{{Text: "Which?"}}}
-}
-
 // do does an op and says what came of it, in the model's words.
 func (b *table) do(o op) string {
 	name := fmt.Sprint(b.session, o.ticket)
 	switch o.do {
 	case "post":
-		b.tickets[o.ticket] = b.Post(context.Background(), desk.Item{Name: name, Kind: o.kind, Call: question(b.session, o.id)})
+		b.tickets[o.ticket] = b.Post(context.Background(), desk.Item{Name: name, Kind: o.kind, Call: convert.Call{Session: b.session, ID: o.id, Questions: []convert.Question{{Text: "Which?"}}}})
 		return "ok"
 	case "turn":
 		switch err := b.tickets[o.ticket].Turn(); {

@@ -1,3 +1,5 @@
+// Package hub_test plays whoever asks and answers at a board, and holds what they are told
+// against what one of them alone would be told.
 package hub_test
 
 import (
@@ -12,10 +14,24 @@ import (
 
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
+
+func TestMain(m *testing.M) {
+	leaktest.Main(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*Server).Start.func1"))
+}
+
+// asking is what any process may ask again.
+func asking(conversation, name, text string) hub.Asking {
+	return hub.Asking{Conversation: conversation, Name: name, Again: true, Agent: "a", Call: convert.Call{ID: name, Questions: []convert.Question{
+		{Text: text, Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}}
+}
 
 // do is something that is done to the one question of a conversation.
 type do struct {
@@ -179,7 +195,10 @@ func outcome(e *hub.End) string {
 // are told has an order in which a single register would have told the same.
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	board := open(t, t.TempDir(), hub.Options{})
+	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
+	t.Cleanup(store.Close)
+	board := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
+	t.Cleanup(board.Close)
 	for seed := range 60 {
 		h := &history{board: board, conversation: fmt.Sprint("c", seed)}
 		var all sync.WaitGroup

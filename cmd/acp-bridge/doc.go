@@ -62,8 +62,8 @@
 //   - An answer belongs to the question that the user saw. Words meant for a
 //     question that the agent withdrew, or that was answered elsewhere, answer no
 //     other question: `internal/session TestWalk` (every order of a few events),
-//     `adapter/editor TestSimulation` (people who write slowly, messages that
-//     cross; a seed gives each run, and CI plays a million steps: `-sim.steps
+//     `cmd/tools/simulate/front TestSimulation` (people who write slowly, messages
+//     that cross; a seed gives each run, and CI plays a million steps: `-sim.steps
 //     1000000`).
 //   - A repository cannot bring answers along: those in `.acp-bridge` count only
 //     for questions that this user's acp-bridge asked: `internal/pending

@@ -1,4 +1,6 @@
-package editor_test
+// Package front_test plays editors, their users and agents against the front and everything
+// behind it, by a seed.
+package front_test
 
 import (
 	"context"
@@ -28,6 +30,8 @@ var (
 	simSeed  = flag.Uint64("sim.seed", 0, "the seed of the only life to play; 0 plays many")
 )
 
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
 // lifeSteps is how long one connection lives.
 const lifeSteps = 400
 
@@ -36,8 +40,8 @@ const lifeSteps = 400
 // time. After each step everything comes to rest before the next one is drawn.
 // What the agents got is held against what the people said, and to which text.
 //
-//	go test ./adapter/editor -run TestSimulation -sim.steps 1000000 -sim.first 0
-//	go test ./adapter/editor -run TestSimulation -sim.seed 4711 -v
+//	go -C cmd/tools test ./simulate/front -run TestSimulation -sim.steps 1000000 -sim.first 0
+//	go -C cmd/tools test ./simulate/front -run TestSimulation -sim.seed 4711 -v
 func TestSimulation(t *testing.T) { simulate(t, false) }
 
 // TestSimulationProxied is the same with a proxy between the editor and the front:
@@ -108,7 +112,7 @@ func play(t *testing.T, seed uint64, proxied bool) (answered int, trace []string
 		answered, trace = s.answered, s.trace()
 	})
 	if t.Failed() {
-		t.Fatalf("to see it again: go test ./adapter/editor -run %s -sim.seed %d", strings.TrimRight(t.Name(), "/lives0123456789"), seed)
+		t.Fatalf("to see it again: go -C cmd/tools test ./simulate/front -run %s -sim.seed %d", strings.TrimRight(t.Name(), "/lives0123456789"), seed)
 	}
 	return answered, trace
 }

@@ -1,4 +1,4 @@
-package editor_test
+package front_test
 
 import (
 	"context"

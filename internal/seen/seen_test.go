@@ -7,8 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const almost = time.Millisecond
 

@@ -1,3 +1,5 @@
+// Package seen_test plays editors that read ahead and people in front of them, against
+// all that asks them.
 package seen_test
 
 import (

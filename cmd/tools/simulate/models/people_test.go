@@ -1,9 +1,11 @@
-package mcp_test
+// Package models_test plays MCP clients, and the people whom they ask.
+package models_test
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -18,8 +20,12 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // Clients ask in the same and in other words, several at a time; they come back with
 // their tickets, with those of others, and with other questions, give up and die; turns
@@ -144,8 +150,16 @@ func play(t *testing.T, r *rand.Rand) {
 	people := &room{asked: map[string]*shown{}}
 	server := mcp.New(mcp.Options{Resolver: people})
 	var clients []*sdk.ClientSession
+	defer server.Close()
 	for range 3 {
-		clients = append(clients, connect(t, server, nil))
+		asked, asks := io.Pipe()
+		hears, tells := io.Pipe()
+		defer tells.Close()
+		defer asks.Close()
+		go func() { _ = server.Serve(context.Background(), asked, tells) }()
+		client := acptest.Must(sdk.NewClient(&sdk.Implementation{Name: "a model's"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: hears, Writer: asks}, nil))
+		defer client.Close()
+		clients = append(clients, client)
 	}
 	people.mu.Lock()
 	defer people.mu.Unlock()

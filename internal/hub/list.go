@@ -50,7 +50,7 @@ func (b *Board) find(ref Ref) (*Record, error) {
 	for _, r := range slices.Backward(talk) {
 		switch {
 		case !r.named(ref.ID, ref.Asker):
-		case ref.Revision != 0 && r.saw(ref.Revision), ref.Asker != "" && r.Asker == ref.Asker:
+		case ref.Revision != 0 && r.Saw(ref.Revision), ref.Asker != "" && r.Asker == ref.Asker:
 			return r, nil
 		case found == nil:
 			found = r
@@ -62,8 +62,8 @@ func (b *Board) find(ref Ref) (*Record, error) {
 	return found, nil
 }
 
-// saw reports whether who saw a revision saw this question as it is open.
-func (r *Record) saw(revision uint64) bool {
+// Saw reports whether who saw a revision saw this question as it is open.
+func (r *Record) Saw(revision uint64) bool {
 	return revision == r.Revision || slices.Contains(r.Shown, revision)
 }
 

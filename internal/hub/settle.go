@@ -308,7 +308,7 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 // end settles the question that ref names.
 func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, error)) (*Record, error) {
 	same := func(r *Record) bool { return strings.HasPrefix(r.hash, ref.Fingerprint) }
-	seen := func(r *Record) bool { return (ref.Revision == 0 || r.saw(ref.Revision)) && same(r) }
+	seen := func(r *Record) bool { return (ref.Revision == 0 || r.Saw(ref.Revision)) && same(r) }
 	r, err := b.current(ctx, ref, func(r *Record) bool { return r.Open() && seen(r) })
 	if err != nil {
 		return nil, err

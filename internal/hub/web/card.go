@@ -319,7 +319,7 @@ var labels = map[string]string{"allow": "allow", "yes": "allow", "approve": "all
 // seenMark is what the whole of a permission has at its end and nothing else: a
 // page that sends it had all of it. That it was in view, only the page can know.
 func seenMark(r *hub.Record) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "seen %s %d", r.Fingerprint(), r.Revision))
+	sum := sha256.Sum256(fmt.Appendf(nil, "seen %s %s", r.Fingerprint(), cardID(r)))
 	return hex.EncodeToString(sum[:12])
 }
 

@@ -188,7 +188,7 @@ func (s *Server) formProblem(w http.ResponseWriter, d Device, ref hub.Ref, form 
 	if rec, err := s.find(d, ref); err == nil && rec.Open() {
 		c := cardOf(rec, time.Now(), true)
 		c.Page = form.Get(pageField)
-		if rec.Revision == ref.Revision && rec.Fingerprint() == ref.Fingerprint {
+		if rec.Saw(ref.Revision) && rec.Fingerprint() == ref.Fingerprint {
 			c.fill(form)
 		}
 		data["Card"] = &c

@@ -18,7 +18,6 @@ function keys() {
 
 export const fields = "textarea, .field"; // where somebody types
 const drafts = "acp-bridge draft ", later = "acp-bridge later ", secretName = "acp-bridge page";
-const named = (card) => card.id + " " + card.dataset.revision;
 
 // What only this page and the hub know. The reply to the login has it, and no
 // other: whoever has the cookie alone changes nothing.
@@ -34,8 +33,8 @@ export const headers = (more) => ({ "Acp-Bridge-Page": secret(), ...more });
 export function keep(card) {
   const form = card.querySelector("form"), plain = (e) => !e.matches?.(".secret") && e.value !== e.defaultValue;
   const values = [...new FormData(form)].filter(([k]) => /^([abtn]\d+|plan)$/.test(k) && (/^[ab]/.test(k) || plain(form.elements[k])));
-  if (values.length || [...form.elements].some((e) => e.defaultChecked)) set(drafts + named(card), JSON.stringify(values));
-  else drop(drafts + named(card));
+  if (values.length || [...form.elements].some((e) => e.defaultChecked)) set(drafts + card.id, JSON.stringify(values));
+  else drop(drafts + card.id);
 }
 export function restore(card) {
   // Browsers fill controls by their place, with what was for another question. A field
@@ -44,7 +43,7 @@ export function restore(card) {
   if (!form) return; // its line is here alone
   if ([...form.elements].some((e) => e.checked !== e.defaultChecked || "defaultValue" in e && e.value !== e.defaultValue)) form.reset();
   let values;
-  try { values = JSON.parse(get(drafts + named(card))); } catch { return; }
+  try { values = JSON.parse(get(drafts + card.id)); } catch { return; }
   if (!Array.isArray(values)) return;
   for (const input of card.querySelectorAll("input[name^=a]")) {
     input.checked = values.some(([k, v]) => k === input.name && v === input.value);
@@ -56,13 +55,13 @@ export function restore(card) {
     for (let d = value[1] && area.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
   }
 }
-export const begun = (card) => get(drafts + named(card)) !== null;
+export const begun = (card) => get(drafts + card.id) !== null;
 // What is kept of cards that are not among these.
-export const strays = (cards) => keys().filter((k) => [drafts, later].some((p) => k.startsWith(p) && !cards.some((c) => k === p + named(c))));
-export const forget = (card) => { drop(drafts + named(card)); drop(later + named(card)); };
+export const strays = (cards) => keys().filter((k) => [drafts, later].some((p) => k.startsWith(p) && !cards.some((c) => k === p + c.id)));
+export const forget = (card) => { drop(drafts + card.id); drop(later + card.id); };
 export function forgetAll() {
   for (const key of keys()) if (key.startsWith(drafts) || key.startsWith(later) || key === secretName) drop(key);
 }
 
-export const isLater = (card) => get(later + named(card)) !== null;
-export const putAside = (card, yes) => yes ? set(later + named(card), "1") : drop(later + named(card));
+export const isLater = (card) => get(later + card.id) !== null;
+export const putAside = (card, yes) => yes ? set(later + card.id, "1") : drop(later + card.id);

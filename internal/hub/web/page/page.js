@@ -47,7 +47,7 @@ async function unfold(card) {
   try {
     const reply = await fetch("/cards?whole=" + card.id);
     const fresh = parse(await reply.text()).querySelector("#" + card.id);
-    if (!reply.ok || fresh?.dataset.revision !== card.dataset.revision) throw new Error("it has changed");
+    if (!reply.ok || !fresh) throw new Error();
     rearrange(() => card.querySelector(".thing").replaceWith(fresh.querySelector(".thing")));
     moved(card); // its buttons have
     watch(card);
@@ -340,10 +340,10 @@ function parse(html) {
 function show(html) {
   const fresh = parse(html);
   facets(fresh.querySelector("#filter"));
-  const keys = new Set([...fresh.querySelectorAll(".card")].map((c) => c.id + " " + c.dataset.revision));
+  const keys = new Set([...fresh.querySelectorAll(".card")].map((c) => c.id));
   const all = Number(fresh.querySelector("#total").dataset.count) <= keys.size;
   for (const old of open()) {
-    if (keys.has(old.id + " " + old.dataset.revision)) continue;
+    if (keys.has(old.id)) continue;
     if (!all && !touched(old)) old.remove(); // it waits still, on another page
     else if (!old.dataset.ending) {
       old.dataset.ending = "yes";
@@ -397,6 +397,10 @@ function fill(lane, list) {
     } else {
       const [was, now] = [here, card].map((c) => c.querySelector(".where"));
       if (was && now && !was.isEqualNode(now)) { was.replaceWith(now); moved(here); } // its buttons have
+      if (!isPending(here)) { // the agent's next process may ask it now
+        here.dataset.revision = card.dataset.revision;
+        for (const r of here.querySelectorAll("[name=revision]")) r.value = parseInt(card.dataset.revision);
+      }
       here.classList.toggle("away", card.matches(".away"));
       if (here.parentElement !== lane && !touched(here)) place.after(here);
     }

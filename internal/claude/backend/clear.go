@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,6 +63,7 @@ func (s *conversation) clearingFor(call, choice, plan string) *clearing {
 // they send now until the plan is the model's. What the CLI says to that is not waited for:
 // the end of its turn may come before it, and waits for the reply to the plan's request.
 func (p *pump) clears(c *clearing) {
+	p.s.picked.Store(nil)
 	p.toClear.Store(c)
 	p.post(func() { p.painter.planKept = c.call })
 	p.s.out.Began(false)
@@ -80,10 +82,10 @@ func (p *pump) takesMore() bool {
 	return p.steers && p.toClear.Load() == nil && p.s.clearing.Load() == nil
 }
 
-// cleared goes on when the context is clear.
+// cleared goes on when the context is clear, in the mode that the user said last.
 func (p *pump) cleared(c *clearing) {
 	go func() {
-		err := p.proc.SetMode(p.s.ctx, c.mode)
+		err := p.proc.SetMode(p.s.ctx, *cmp.Or(p.s.picked.Load(), &c.mode))
 		p.asReader(func() {
 			if p.s.process() != p.proc {
 				return // the prompt ends with the process
@@ -93,7 +95,7 @@ func (p *pump) cleared(c *clearing) {
 				end = editor.TurnEnd{Err: processError(fmt.Errorf("the context is clear, but the plan was not begun, because the mode could not be changed: %w", err))}
 			}
 			p.s.out.EndTurn(end, func(cancelled bool) {
-				if cancelled && err == nil {
+				if cancelled && err == nil && p.s.picked.Load() == nil {
 					_ = p.proc.SetMode(unheard(), "plan") // if that fails it stays, and the editor shows it
 				}
 				p.wrapUp(cancelled)

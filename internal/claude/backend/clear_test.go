@@ -11,7 +11,9 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 // inPlan is a session whose model has made a plan, which is asked. Each step of going on
@@ -22,6 +24,7 @@ type inPlan struct {
 	s    string
 	turn *acptest.Turn
 	plan *acptest.Request
+	sent acptest.Written // to the CLI
 }
 
 const planned = "Implement the following plan:\n\n1. do it"
@@ -35,10 +38,15 @@ func planningWith(t *testing.T, script ct.Script) *inPlan {
 		{Match: planned, Steps: steps{ct.Text("begun"), ct.Wait("plan"), ct.Text(", done")}},
 		{Match: "next", Steps: steps{ct.Text("something else")}},
 	}
-	e, cli := scripted(t, script)
-	p := &inPlan{editor: e, cli: cli, s: e.Ready()}
-	p.turn = e.Prompt(p.s, "go")
-	p.plan = e.Asked("1. do it")
+	p := &inPlan{cli: ct.New(t, script)}
+	p.editor = serve(t, backend.Options{Claude: p.cli.Path, Trace: func(wire string, dir ndjson.Direction, line []byte) {
+		if wire != "editor" && dir == ndjson.Out {
+			_, _ = p.sent.Write(line)
+		}
+	}})
+	p.s = p.Ready()
+	p.turn = p.Prompt(p.s, "go")
+	p.plan = p.Asked("1. do it")
 	return p
 }
 
@@ -111,6 +119,51 @@ func TestPlanInClearContextInAnotherMode(t *testing.T) {
 	for _, c := range p.cli.Controls("set_permission_mode") {
 		require.Equal(t, "default", gjson.GetBytes(c, "mode").Str)
 	}
+}
+
+// sets changes the mode, which the CLI takes when that is released.
+func (p *inPlan) sets(mode string) {
+	p.T.Helper()
+	before := p.sent.Count(`"mode":"` + mode + `"`)
+	go func() { _, _ = p.Try(acp.AgentMethodSessionSetMode, `{"sessionId":"`+p.s+`","modeId":"`+mode+`"}`) }()
+	p.tells(`"mode":"`+mode+`"`, before+1)
+}
+
+// tells waits until the CLI was sent so many lines with a text.
+func (p *inPlan) tells(text string, times int) {
+	p.T.Helper()
+	require.Eventually(p.T, func() bool { return p.sent.Count(text) >= times }, acptest.Patience, time.Millisecond, text)
+}
+
+// So it is when they choose it before, while the turn of the plan ends.
+func TestPlanInClearContextInAnotherModeBefore(t *testing.T) {
+	t.Parallel()
+	p := planning(t)
+	p.sets("plan") // until it has that, the CLI reads nothing
+	p.plan.Selects("clear_auto")
+	p.tells(`"behavior":"deny"`, 1)
+	p.sets("default")
+	p.releases(clearSteps...)
+	p.turn.Ends(acp.StopReasonEndTurn)
+	require.Equal(t, "default", p.modeNow(p.s, gjson.Result{}))
+	require.Zero(t, p.sent.Count(`"mode":"auto"`))
+}
+
+// A cancel takes back none that they have chosen.
+func TestPlanInClearContextCancelledInAnotherMode(t *testing.T) {
+	t.Parallel()
+	p := planning(t)
+	p.plan.Selects("clear_auto")
+	p.releases("clear")
+	p.reaches("mode")
+	p.sets("acceptEdits")
+	p.Cancel(p.s)
+	p.Call(acp.AgentMethodSessionList, `{}`) // it is known
+	p.releases(clearSteps...)
+	p.turn.Ends(acp.StopReasonCancelled)
+	p.next()
+	require.Equal(t, "acceptEdits", p.modeNow(p.s, gjson.Result{}))
+	require.Zero(t, p.sent.Count(`"mode":"plan"`))
 }
 
 var clearSteps = []string{"clear", "mode", "plan"}

@@ -249,9 +249,7 @@ func (s *conversation) change(ctx context.Context, id, value string) error {
 	switch id {
 	case modeOption:
 		next.mode = value
-		if c := s.clearing.Load(); c != nil { // it is what the user said last
-			s.clearing.CompareAndSwap(c, &clearing{c.call, value, c.prompt})
-		}
+		s.picked.Store(&value)
 	case modelOption:
 		next.model = value
 	case effortOption:

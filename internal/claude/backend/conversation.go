@@ -49,6 +49,7 @@ type conversation struct {
 	chosen   atomic.Pointer[choices]         // see choose
 	asking   sync.Map                        // ids of calls that need permission: the tool's name
 	clearing atomic.Pointer[clearing]        // what follows when the CLI has cleared its context
+	picked   atomic.Pointer[string]          // the mode that the user picked since the yes to a plan, if any
 	reports  sync.Map                        // ids of prompts that asked for a report: its name
 }
 

@@ -114,7 +114,7 @@ func TestNoFoldForAFewLines(t *testing.T) {
 }
 
 func cardText(s *site, conversation string) string {
-	for _, text := range aCard.FindAllString(s.expect(200, "GET", "/cards", ""), -1) {
+	for _, text := range regexp.MustCompile(`(?s)<article class="card .*?</article>`).FindAllString(s.expect(200, "GET", "/cards", ""), -1) {
 		if strings.Contains(text, `data-talk="/conversations/`+conversation+`"`) {
 			return text
 		}

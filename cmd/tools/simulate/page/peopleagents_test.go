@@ -1,7 +1,9 @@
-package web_test
+package page_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -85,13 +87,13 @@ func (h *house) asks(a *agentProcess, q *theAsking) {
 		if q.long {
 			script = q.text + strings.Repeat("\necho", 60) + "\nlast line of " + q.text
 		}
-		call.Kind, call.Detail = "permission", jsonOf(h.t, object{"command": script})
+		call.Kind, call.Detail = "permission", string(acptest.Must(json.Marshal(map[string]string{"command": script})))
 		call.About.Tool = about.Tool{Kind: "execute", Picks: []string{"allow_once", "reject_once"}}
 		call.Call.Name, call.Call.Questions[0] = "Bash", convert.Question{Text: q.text, Closed: true, Options: []convert.Option{{Label: "Allow"}, {Label: "Reject"}}}
 	}
 	ctx, cancel := context.WithCancel(h.t.Context())
 	a.asks, a.waits, a.cancel, a.reply = q, true, cancel, make(chan agentReply, 1)
-	req, err := http.NewRequestWithContext(ctx, "POST", h.url+"/conversations/"+q.conversation+"/ask?dialect=bridge&wait=10m", strings.NewReader(jsonOf(h.t, call)))
+	req, err := http.NewRequestWithContext(ctx, "POST", h.url+"/conversations/"+q.conversation+"/ask?dialect=bridge&wait=10m", bytes.NewReader(acptest.Must(json.Marshal(call))))
 	require.NoError(h.t, err)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
@@ -135,7 +137,7 @@ func (q *theAsking) same(o *theAsking) bool {
 func (h *house) settles(a *agentProcess) {
 	q := a.asks
 	var rec *hub.Record
-	for end := time.Now().Add(patience); rec == nil; {
+	for end := time.Now().Add(acptest.Patience); rec == nil; {
 		select {
 		case r := <-a.reply:
 			h.count["kept"]++
@@ -187,7 +189,7 @@ func (h *house) gets(a *agentProcess) {
 	s.got = append(s.got, a)
 	require.Equal(h.t, s.by.device, gjson.Get(r.body, "by").Str)
 	if h.r.IntN(4) > 0 {
-		h.expect(200, "POST", "/conversations/"+s.to.conversation+"/questions/"+s.to.name+"/received", jsonOf(h.t, hublink.Received{Consumed: true, Asker: a.name}))
+		h.does(s.to, "received", hublink.Received{Consumed: true, Asker: a.name})
 		s.used = a
 		h.note("  and used it")
 	} else { // it dies with it: its successor may have it
@@ -223,7 +225,7 @@ func (h *house) withdraws(c int) {
 		}
 		end = hublink.Settling{Outcome: "answered", Answers: []convert.Answer{pick}, By: "Anna", Asker: a.name}
 	}
-	h.expect(200, "POST", "/conversations/"+a.asks.conversation+"/questions/"+a.asks.name+"/settle", jsonOf(h.t, end))
+	h.does(a.asks, "settle", end)
 	h.note("%s withdraws %s as %s", a.name, a.asks.name, end.Outcome)
 	a.outcome, a.asks.over = "withdrawn", true
 }

@@ -1,11 +1,15 @@
-package web_test
+// Package page_test plays people at the page of a hub, and the agents that ask them.
+package page_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"html"
+	"io"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
@@ -36,7 +40,7 @@ var (
 // anew. What an agent gets, somebody said who had seen just that; nobody gets what another
 // has used; what was accepted is there for whoever asks on; who is late is told so.
 //
-//	go test ./internal/hub/web -run TestWhatEachAgentGets -people.lives 200 -people.first 1000
+//	go -C cmd/tools test ./simulate/page -run TestWhatEachAgentGets -people.lives 200 -people.first 1000
 func TestWhatEachAgentGets(t *testing.T) {
 	t.Parallel()
 	total := map[string]int{}
@@ -69,13 +73,15 @@ func TestWhatEachAgentGets(t *testing.T) {
 
 // house is a hub with everybody around it.
 type house struct {
-	*site
-	t     *testing.T
-	r     *rand.Rand
-	log   []string
-	count map[string]int
-	dir   string // where all is that outlives the hub
-	close func()
+	t      *testing.T
+	r      *rand.Rand
+	url    string
+	board  *hub.Board
+	access *web.Access
+	log    []string
+	count  map[string]int
+	dir    string // where all is that outlives the hub
+	close  func()
 
 	agents    [3]*agentProcess // one for each conversation
 	people    [3]*person
@@ -87,8 +93,9 @@ type house struct {
 
 // person has a device, and in each tab the cards of when it was loaded.
 type person struct {
-	device, cookie string
-	tabs           [2][]seenCard
+	device       string
+	cookie, page string // what the browser knows, and what the page does
+	tabs         [2][]seenCard
 }
 
 // seenCard is a card as it was on the screen.
@@ -114,8 +121,8 @@ func newHouse(t *testing.T, seed uint64) *house {
 	t.Cleanup(func() { h.close() })
 	for i := range h.people {
 		p := &person{device: fmt.Sprint("device", i)}
-		_ = h.device(p.device, web.CanAnswer)
-		p.cookie = h.logIn(t, p.device)
+		acptest.Must(h.access.Add(p.device, web.CanAnswer))
+		h.logsIn(p)
 		h.people[i] = p
 	}
 	return h
@@ -124,11 +131,54 @@ func newHouse(t *testing.T, seed uint64) *house {
 func (h *house) open() {
 	store := acptest.Must(hubstore.Open(h.t.Context(), hubstore.Options{Dir: filepath.Join(h.dir, "store")}))
 	board := acptest.Must(hub.Open(h.t.Context(), store, hub.Options{Lease: 200 * time.Millisecond}))
-	access := acptest.Must(web.OpenAccess(filepath.Join(h.dir, "access.json"), token))
-	server := web.New(board, access, web.Options{})
+	h.access = acptest.Must(web.OpenAccess(filepath.Join(h.dir, "access.json"), token))
+	server := web.New(board, h.access, web.Options{})
 	listens := httptest.NewServer(server)
-	h.site = &site{h.t, listens.URL, board, access, server}
+	h.url, h.board = listens.URL, board
 	h.close = func() { server.Close(); listens.Close(); board.Close(); store.Close() }
+}
+
+const token = "the-owner's-token-of-the-simulation"
+
+// request makes a request; headers are pairs.
+func (h *house) request(method, path, body string, headers ...string) (*http.Response, string) {
+	r := acptest.Must(http.NewRequestWithContext(h.t.Context(), method, h.url+path, strings.NewReader(body)))
+	for pair := range slices.Chunk(headers, 2) {
+		r.Header.Set(pair[0], pair[1])
+	}
+	reply := acptest.Must(http.DefaultClient.Do(r))
+	defer reply.Body.Close()
+	return reply, string(acptest.Must(io.ReadAll(reply.Body)))
+}
+
+// loads is what a person's browser gets.
+func (h *house) loads(p *person, path string) string {
+	reply, text := h.request("GET", path, "", p.browser(h)...)
+	require.Equal(h.t, 200, reply.StatusCode, text)
+	return text
+}
+
+// does is a request of an agent that the hub takes.
+func (h *house) does(q *theAsking, what string, v any) {
+	reply, text := h.request("POST", "/conversations/"+q.conversation+"/questions/"+q.name+"/"+what, string(acptest.Must(json.Marshal(v))), "Authorization", "Bearer "+token, "Content-Type", "application/json")
+	require.Equal(h.t, 200, reply.StatusCode, text)
+}
+
+// logsIn opens a login link.
+func (h *house) logsIn(p *person) {
+	reply, page := h.request("POST", "/login", "code="+acptest.Must(h.access.Code(p.device)), "Content-Type", inAForm, "Origin", "null", "Sec-Fetch-Site", "same-origin")
+	require.Equal(h.t, 200, reply.StatusCode, page)
+	p.cookie, _, _ = strings.Cut(reply.Header.Get("Set-Cookie"), ";")
+	p.page = ofPage.FindStringSubmatch(page)[1]
+}
+
+const inAForm = "application/x-www-form-urlencoded"
+
+var ofPage = regexp.MustCompile(` data-page="([^"]+)"`)
+
+// browser is what a page that has logged in sends.
+func (p *person) browser(h *house) []string {
+	return []string{"Cookie", p.cookie, "Origin", h.url, "Acp-Bridge-Page", p.page}
 }
 
 func (h *house) note(what string, args ...any) { h.log = append(h.log, fmt.Sprintf(what, args...)) }
@@ -171,7 +221,7 @@ var (
 
 // look loads the page, or what its script loads, into a tab.
 func (h *house) look(p *person, tab int) {
-	page := h.expect(200, "GET", []string{"/", "/cards"}[h.r.IntN(2)], "", browserOf(p.cookie, h.url)...)
+	page := h.loads(p, []string{"/", "/cards"}[h.r.IntN(2)])
 	p.tabs[tab] = nil
 	shown := map[string]bool{}
 	for _, text := range aCard.FindAllString(page, -1) {
@@ -244,7 +294,7 @@ func (h *house) sees(p *person, c *seenCard, form url.Values) bool {
 		return false
 	}
 	if c.end == "" { // they unfold it, if it is still there
-		page := h.expect(200, "GET", "/cards?whole="+c.key, "", browserOf(p.cookie, h.url)...)
+		page := h.loads(p, "/cards?whole="+c.key)
 		for _, text := range aCard.FindAllString(page, -1) {
 			if m := theEnd.FindStringSubmatch(text); m != nil && strings.Contains(text, `name="revision" value="`+c.form.Get("revision")+`"`) {
 				require.Contains(h.t, text, "last line of "+c.of.text)
@@ -271,7 +321,7 @@ func (h *house) otherEnd(c *seenCard) string {
 
 // post sends a form as the page does, or a browser without its script.
 func (h *house) post(p *person, form url.Values) (int, string) {
-	headers := append(browserOf(p.cookie, h.url), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
+	headers := append(p.browser(h), "Content-Type", inAForm, "Accept", "application/json")
 	if form.Get("page") != "" {
 		headers[len(headers)-1] = "text/html"
 	}
@@ -282,8 +332,7 @@ func (h *house) post(p *person, form url.Values) (int, string) {
 // says sends what a person says. It counts if what they saw is open; else they are told.
 func (h *house) says(s *saying, form url.Values) {
 	if h.r.IntN(3) == 0 { // without the script
-		secret, _ := secrets.Load(s.by.cookie)
-		form.Set("page", fmt.Sprint(secret))
+		form.Set("page", s.by.page)
 	}
 	code, text := h.post(s.by, form)
 	h.note("%s says %s %q to %s of %s %q: %d", s.by.device, s.what, s.words, s.to.name, s.to.conversation, s.to.text, code)

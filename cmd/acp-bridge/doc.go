@@ -70,14 +70,14 @@
 //     TestForeign`.
 //   - No answer is lost or made up when the CLI or the editor dies, freezes,
 //     stalls, closes one pipe or sends garbage, at any step of a question and on
-//     every way of asking: `internal/claude/backend TestFaults`,
+//     every way of asking: `cmd/tools/simulate/editors TestFaults`,
 //     `cmd/tools/measure/soak TestSoak`, `internal/claude/backend
 //     TestPanicIsOfOneSession`. In a run of 100,200 questions with 31,950 faults
 //     (2026-11-15, 6 minutes on a machine with two cores) none was: `go -C
 //     cmd/tools test ./measure/soak -run TestSoak -v -soak.questions 100000 -soak.seed
 //     20261115 -timeout 60m`. For ten minutes of it: `-soak 10m -timeout 20m`. For
 //     each fault ten times, and the heavy ones at every step: `ACP_BRIDGE_FAULTS=10
-//     go test ./internal/claude/backend -run TestFaults -timeout 60m`.
+//     go -C cmd/tools test ./simulate/editors -run TestFaults -timeout 60m`.
 //   - On a full or read-only disk no answer is reported as saved that is not, what
 //     was there stays intact, and serving continues without its trace:
 //     `cmd/acp-bridge TestDisk`, `cmd/acp-bridge TestNoRoom`, `cmd/acp-bridge

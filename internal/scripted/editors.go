@@ -11,7 +11,7 @@ type Seen struct {
 	Asked, Several, Own, Dismiss string
 	// Note says what else there is to know.
 	Note string
-	// Runs are those of TestClients in package internal/claude/backend.
+	// Runs are those of TestClients in cmd/tools/simulate/editors.
 	Runs []string
 }
 

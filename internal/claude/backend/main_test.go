@@ -21,15 +21,7 @@ func TestMain(m *testing.M) {
 	claudetest.Main()
 	removeStandIn := claudetest.Build()
 	leaktest.Parallel(12)
-	state, err := os.MkdirTemp("", "acp-bridge-state-")
-	if err == nil {
-		err = os.Setenv("XDG_STATE_HOME", state) // notes of the tests are not the user's
-	}
-	if err != nil {
-		panic(err)
-	}
 	goleak.VerifyTestMain(leaktest.Patient(m), goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(state)
 		removeStandIn()
 		os.Exit(code)
 	}))
@@ -38,20 +30,14 @@ func TestMain(m *testing.M) {
 // editor has what only the tests of this package ask of one.
 type editor struct{ *acptest.Editor }
 
-// serving is how an agent is served: [backend.Serve], or something around it.
-type serving func(context.Context, io.Reader, io.Writer, backend.Options) error
-
 // serve starts an agent with an editor.
-func serve(t testing.TB, opts backend.Options) *editor { return serveWith(t, opts, backend.Serve) }
-
-// serveWith is serve with something else in the place of the agent.
-func serveWith(t testing.TB, opts backend.Options, run serving) *editor {
+func serve(t testing.TB, opts backend.Options) *editor {
 	opts.TrustPrompts = true                                      // the guards have their own tests
 	opts.CancelGrace = cmp.Or(opts.CancelGrace, acptest.Patience) // a CLI on a busy machine is not killed
 	if opts.Logger == nil {
 		opts.Logger = acptest.NewLogger(t)
 	}
-	return &editor{acptest.NewEditor(t, func(ctx context.Context, in io.Reader, out io.Writer) error { return run(ctx, in, out, opts) })}
+	return &editor{acptest.NewEditor(t, func(ctx context.Context, in io.Reader, out io.Writer) error { return backend.Serve(ctx, in, out, opts) })}
 }
 
 // scripted joins an editor to a scripted stand-in for the CLI.

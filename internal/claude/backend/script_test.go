@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 			}
 			maps.Copy(vars, script.Vars)
 			script.Vars = vars
-			p := &player{T: t, rows: script, vars: vars, editors: map[string]*editor{}, serving: backend.Serve, turns: map[string]*acptest.Turn{}}
+			p := &player{T: t, rows: script, vars: vars, editors: map[string]*editor{}, turns: map[string]*acptest.Turn{}}
 			script.Uses = func(name string) {
 				if name == "s" {
 					p.open()
@@ -60,24 +60,23 @@ func TestScripts(t *testing.T) {
 // player plays one script.
 type player struct {
 	*testing.T
-	rows    *acptest.Script
-	vars    map[string]string // of it
-	ids     sync.Map          // of the agent, by names at the desk
-	line    string
-	script  ct.Script
-	first   ct.Script // what was kept of it
-	opts    backend.Options
-	saved   []string // lines of a transcript
-	store   *saved
-	cli     *ct.CLI
-	e       *editor
-	shaken  bool // initialized
-	serving serving
-	log     acptest.Written
-	turns   map[string]*acptest.Turn
-	last    *acptest.Turn // the one that ended last
-	r       *acptest.Request
-	reply   gjson.Result
+	rows   *acptest.Script
+	vars   map[string]string // of it
+	ids    sync.Map          // of the agent, by names at the desk
+	line   string
+	script ct.Script
+	first  ct.Script // what was kept of it
+	opts   backend.Options
+	saved  []string // lines of a transcript
+	store  *saved
+	cli    *ct.CLI
+	e      *editor
+	shaken bool // initialized
+	log    acptest.Written
+	turns  map[string]*acptest.Turn
+	last   *acptest.Turn // the one that ended last
+	r      *acptest.Request
+	reply  gjson.Result
 
 	wire     wireLog
 	clock    clock
@@ -144,7 +143,7 @@ func (p *player) start() {
 			p.opts.Claude = p.cli.Path
 		}
 	}
-	p.e, p.shaken = serveWith(p.T, p.opts, p.serving), false
+	p.e, p.shaken = serve(p.T, p.opts), false
 }
 
 // open opens a session, if there is none.
@@ -186,8 +185,6 @@ func (p *player) option(name, value string) {
 		p.opts.TrustEditor = value != "no"
 	case "refuse-sub-agents":
 		p.opts.RefuseSubAgents = true
-	case "proxied":
-		p.serving = proxied
 	case "claude":
 		p.opts.Claude = value
 	case "args":
@@ -254,4 +251,23 @@ func (p *player) write(name, content string) {
 	path := filepath.Join(p.vars["dir"], name)
 	require.NoError(p, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(p, os.WriteFile(path, []byte(content), 0o600))
+}
+
+// clock is the bridge's clock. It moves only when a script says how long a
+// reply took.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
 }

@@ -14,7 +14,7 @@ import (
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
-var known = map[string]map[string]any{"which": which, "many": many, "licence": licence, "port": port, "tests": runTests, "delete": deleteDB, "empty": ct.Q("", "H", false, "a", "b"), "yours": question("Which database?", "DB", false, "PostgreSQL", "SQLite")}
+var known = map[string]map[string]any{"which": which, "many": many, "licence": ct.Q("Which licence?", "Licence", false, "MIT", "Apache"), "port": ct.Q("Which port?", "Port", false, "80", "8080"), "tests": runTests, "delete": deleteDB, "empty": ct.Q("", "H", false, "a", "b"), "yours": question("Which database?", "DB", false, "PostgreSQL", "SQLite")}
 
 // turn reads "[match=X] STEP ; STEP", where a STEP is BLOCK | BLOCK, or something else that
 // the CLI does; "= KIND..." is the turn's result, and behind "after" comes a turn of the
@@ -103,7 +103,7 @@ func (p *player) step(a []string) ct.Step {
 	case "later": // ID TOOL INPUT, or ID QUESTION: is not waited for; -sub is a sub-agent's
 		a, sub := named(a[1:])
 		if len(a) == 2 {
-			return asksLater(a[0], "AskUserQuestion", object{"questions": qs(known[a[1]])}, sub != "")
+			return asksLater(a[0], "AskUserQuestion", object{"questions": []object{known[a[1]]}}, sub != "")
 		}
 		return asksLater(a[0], a[1], gjson.Parse(a[2]).Value().(object), sub != "")
 	}

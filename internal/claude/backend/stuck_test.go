@@ -31,11 +31,11 @@ const stuckAgent = "part-1"
 // stuck is a session whose question waits in the conversation while a turn of
 // sub-agents goes on behind it, until the CLI is not read any more.
 func stuck(t *testing.T) (e *editor, cli *ct.CLI, session string) {
-	question := jsonOf(t, object{"type": "control_request", "request_id": "req-1-toolu_1", "request": object{
-		"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": "toolu_1", "input": object{"questions": qs(which)}}})
+	question := line(object{"type": "control_request", "request_id": "req-1-toolu_1", "request": object{
+		"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": "toolu_1", "input": object{"questions": []object{which}}}})
 	use := func(id, name string, input object) string {
-		return string(jsonOf(t, object{"type": "assistant", "message": object{"id": "msg_1", "content": []any{
-			object{"type": "tool_use", "id": id, "name": name, "input": input}}}}))
+		return line(object{"type": "assistant", "message": object{"id": "msg_1", "content": []any{
+			object{"type": "tool_use", "id": id, "name": name, "input": input}}}})
 	}
 	var calls []string
 	for i := range stuckCalls {
@@ -43,7 +43,7 @@ func stuck(t *testing.T) (e *editor, cli *ct.CLI, session string) {
 	}
 	script := turns(steps{
 		ct.Raw(use("toolu_a", "Agent", object{"description": "work", "prompt": "work"}), fmt.Sprintf(`{"type":"system","subtype":"task_started","task_type":"local_agent","task_id":%q,"tool_use_id":"toolu_a","description":"work"}`, stuckAgent)),
-		ct.Raw(string(question)), ct.Wait("parked"), ct.Raw(calls...), ct.Wait("answered"), ct.Text("Noted."),
+		ct.Raw(question), ct.Wait("parked"), ct.Raw(calls...), ct.Wait("answered"), ct.Text("Noted."),
 	}, steps{ct.Text("Next.")})
 	script.Turns = append(script.Turns, ct.Turn{Match: "elsewhere", Steps: steps{ct.Text("Here.")}}) // of other sessions
 	cli = ct.New(t, script)

@@ -23,6 +23,7 @@ func Build() (remove func()) {
 	dir, err := os.MkdirTemp("", "claudetest-")
 	path, out := filepath.Join(dir, "standin"), []byte(nil)
 	if err == nil {
+		_ = os.Setenv("XDG_STATE_HOME", dir) // notes of the tests are not the user's
 		out, err = exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", path, "github.com/acp-bridge/acp-bridge/internal/claude/claudetest/standin").CombinedOutput()
 	}
 	if err != nil {

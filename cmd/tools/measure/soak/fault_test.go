@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/served"
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -97,7 +98,7 @@ func (s *soakSession) kills() {
 // mute has the CLI close its output.
 func (s *soakSession) mute() {
 	s.hit("output closed")
-	closePipe(s, s.cli, s.pid(s.id), ct.CloseStdoutNow)
+	served.ClosePipe(s, s.cli, s.pid(s.id), ct.CloseStdoutNow)
 }
 
 // unheard has the CLI hear nothing any more.
@@ -105,11 +106,11 @@ func (s *soakSession) unheard(act string) {
 	pid := s.pid(s.id)
 	if act == "deaf" {
 		s.hit("input closed")
-		closePipe(s, s.cli, pid, ct.CloseStdinNow)
+		served.ClosePipe(s, s.cli, pid, ct.CloseStdinNow)
 		return
 	}
 	s.hit("frozen for good")
-	freeze(s, pid)
+	served.Freeze(s, pid)
 }
 
 // leaves ends the connection in one of several ways.
@@ -119,7 +120,7 @@ func (s *soakSession) leaves() {
 	s.leaveAfter(func() {
 		switch how {
 		case "leaves in the middle of a line":
-			s.send(half(s.wireID()))
+			s.send(served.Half(s.wireID()))
 		case "stops reading for good, then leaves":
 			s.e.In.Close()
 		}

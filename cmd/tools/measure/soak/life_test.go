@@ -19,23 +19,29 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/served"
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
+type (
+	steps  = []ct.Step
+	object = map[string]any
+)
+
 // life is one editor, from its start to its end, with a few sessions.
 type life struct {
 	*lifetime
-	serve    serving
+	serve    served.By
 	rung     string
-	e        *editor
+	e        *acptest.Editor
 	cli      *ct.CLI
 	sessions []*soakSession
 	left     atomic.Bool
 	leaving  sync.Once
-	log      syncBuffer
+	log      acptest.Written
 
 	mu     sync.Mutex
 	asked  map[string][]int  // how many questions a call of the CLI had, each time it was put
@@ -82,7 +88,7 @@ var soakRungs = map[string]struct {
 }
 
 // live runs a life and counts how its questions ended.
-func live(t testing.TB, seed uint64, all *tally, serve serving) {
+func live(t testing.TB, seed uint64, all *tally, serve served.By) {
 	l := &life{lifetime: &lifetime{TB: t, seed: seed}, serve: serve, asked: map[string][]int{}, open: map[string]string{}, faults: map[string]int{}}
 	defer l.end()
 	defer func() {
@@ -128,7 +134,7 @@ func (l *life) begin(rng *rand.Rand) {
 	}
 	l.cli = ct.New(l, script)
 	logger := slog.New(slog.NewTextHandler(&l.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	l.e = serveWith(l, backend.Options{Claude: l.cli.Path, First: soakRungs[l.rung].first, Guard: guard, Logger: logger, CancelGrace: soakGrace, Trace: l.trace}, l.serve)
+	l.e = l.serve.To(l, backend.Options{Claude: l.cli.Path, First: soakRungs[l.rung].first, Guard: guard, Logger: logger, CancelGrace: soakGrace, Trace: l.trace})
 	l.e.Initialize(soakRungs[l.rung].caps)
 	for _, s := range l.sessions {
 		s.id = l.e.Open(l.TempDir())
@@ -214,7 +220,7 @@ func (l *life) leaveAfter(last func()) {
 // judge compares what the agent got with what its user did.
 func (l *life) judge(all *tally) {
 	for _, start := range l.cli.Starts() {
-		require.ErrorIs(l, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left: %s", process(start.Pid))
+		require.ErrorIs(l, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left: %s", served.Process(start.Pid))
 	}
 	l.repliesOnce()
 	all.Lock()

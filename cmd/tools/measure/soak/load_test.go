@@ -1,3 +1,5 @@
+//go:build unix
+
 package soak_test
 
 import (
@@ -14,6 +16,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/served"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
@@ -30,7 +33,7 @@ func BenchmarkLoad(b *testing.B) {
 			require.NoError(b, os.MkdirAll(sessions, 0o755))
 			require.NoError(b, os.WriteFile(filepath.Join(sessions, id+".jsonl"), longTranscript(messages, id, dir), 0o600))
 			cli := ct.New(b, ct.Script{})
-			e := serveWith(b, backend.Options{Claude: cli.Path, Env: append(os.Environ(), "HOME="+home, "CLAUDE_CONFIG_DIR="), Logger: slog.New(slog.DiscardHandler)}, backend.Serve)
+			e := served.By(backend.Serve).To(b, backend.Options{Claude: cli.Path, Env: append(os.Environ(), "HOME="+home, "CLAUDE_CONFIG_DIR="), Logger: slog.New(slog.DiscardHandler)})
 			e.Forget = true
 			e.Initialize(`{}`)
 			var peak int64

@@ -18,9 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	_ "github.com/acp-bridge/acp-bridge/internal/acptest"
+	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/served"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
-	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
@@ -39,22 +38,7 @@ const (
 	soakGrowth = 8 << 20
 )
 
-func TestMain(m *testing.M) {
-	claudetest.Main()
-	remove := claudetest.Build()
-	state, err := os.MkdirTemp("", "acp-bridge-state-")
-	if err == nil {
-		err = os.Setenv("XDG_STATE_HOME", state) // notes of the tests are not the user's
-	}
-	if err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(leaktest.Patient(m), goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(state)
-		remove()
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { served.Main(m, runtime.GOMAXPROCS(0)) }
 
 // tally counts questions: those that the agent put, as they passed on its wire,
 // and how they ended, as judged by what its user did.
@@ -98,9 +82,9 @@ func (a *tally) enough(since time.Time, duration time.Duration) bool {
 func TestSoak(t *testing.T) { testSoak(t, backend.Serve) }
 
 // The same with the proxy between the editors and the agent.
-func TestSoakProxied(t *testing.T) { testSoak(t, proxied) }
+func TestSoakProxied(t *testing.T) { testSoak(t, served.Proxied) }
 
-func testSoak(t *testing.T, serve serving) {
+func testSoak(t *testing.T, serve served.By) {
 	duration := soakDuration(t)
 	short := duration == 0 && *soakMany == 0
 	if short {

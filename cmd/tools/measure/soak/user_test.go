@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/served"
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
@@ -236,7 +237,7 @@ func (s *soakSession) acts(turn *soakTurn, r *acptest.Request) *acptest.Turn {
 		}
 	case act == "broken reply" && call != nil && r.Get("options.0.optionId").Str != "__done__":
 		s.hit("broken reply")
-		s.send(half(s.wireID()) + "\n") // and the question goes to the next rung
+		s.send(served.Half(s.wireID()) + "\n") // and the question goes to the next rung
 		r.Selects("never given")
 	case call == nil:
 		r.Selects([]string{"allow", "reject"}[s.rng.IntN(2)])
@@ -312,6 +313,13 @@ func (t *soakTurn) find(r *acptest.Request) (*soakCall, int) {
 // withdrawn reports whether the CLI was told to take a call back.
 func (t *soakTurn) withdrawn(id string) bool {
 	return slices.ContainsFunc(t.calls, func(c *soakCall) bool { return c.id == id && c.withdrawn })
+}
+
+// wish is what the user wants to say to a question: picks, words, or, if it is
+// empty, to dismiss it.
+type wish struct {
+	picks []string
+	text  string
 }
 
 // wish draws what the user says to a question, and notes it.

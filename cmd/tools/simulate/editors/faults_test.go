@@ -1,6 +1,6 @@
 //go:build unix
 
-package backend_test
+package editors_test
 
 import (
 	"maps"
@@ -19,6 +19,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/served"
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
@@ -63,12 +64,12 @@ const call1, call2 = "toolu_1", "toolu_1:2"
 func TestFaults(t *testing.T) { testFaults(t, backend.Serve, 0) }
 
 // The same with the proxy between the editor and the agent.
-func TestFaultsProxied(t *testing.T) { testFaults(t, proxied, 1) }
+func TestFaultsProxied(t *testing.T) { testFaults(t, served.Proxied, 1) }
 
 // faultsAtOnce bounds how many faults happen at a time: most of the time is waiting.
 var faultsAtOnce = make(chan struct{}, 16)
 
-func testFaults(t *testing.T, serve serving, half int) {
+func testFaults(t *testing.T, by served.By, half int) {
 	t.Parallel()
 	text, all := os.LookupEnv("ACP_BRIDGE_FAULTS")
 	times := 0
@@ -91,7 +92,7 @@ func testFaults(t *testing.T, serve serving, half int) {
 					faultsAtOnce <- struct{}{}
 					defer func() { <-faultsAtOnce }()
 					for range max(times, 1) {
-						newFaulty(t, c.rung, c.moment, c.fault, serve).run()
+						newFaulty(t, c.rung, c.moment, c.fault, by).run()
 					}
 				})
 			}
@@ -134,7 +135,7 @@ type faulty struct {
 	*testing.T
 	fault
 	rung, moment string
-	e            *editor
+	e            *acptest.Editor
 	cli          *ct.CLI
 	session      string
 	running      *acptest.Turn    // the last prompt
@@ -149,7 +150,7 @@ type faulty struct {
 	sent         atomic.Int64 // lines to the editor
 }
 
-func newFaulty(t *testing.T, rung, moment string, f fault, serve serving) *faulty {
+func newFaulty(t *testing.T, rung, moment string, f fault, by served.By) *faulty {
 	request := jsonOf(t, object{"type": "control_request", "request_id": "req-1-" + call1, "request": object{
 		"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": call1, "input": object{"questions": qs(which, many)}}})
 	var flood [2]steps // before the question, and after
@@ -166,7 +167,7 @@ func newFaulty(t *testing.T, rung, moment string, f fault, serve serving) *fault
 	plan = append(plan, ct.Wait("answered"), ct.Text("Noted."))
 	x := &faulty{T: t, fault: f, rung: rung, moment: moment}
 	x.cli = ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: plan}, {Match: "more", Steps: steps{ct.Text("More.")}}}})
-	x.e = serveWith(t, backend.Options{
+	x.e = by.To(t, backend.Options{
 		Claude: x.cli.Path, First: faultRungs[rung].first, CancelGrace: 200 * time.Millisecond,
 		Trace: func(wire string, dir ndjson.Direction, text []byte) {
 			if wire != "editor" || dir == ndjson.In {
@@ -177,7 +178,7 @@ func newFaulty(t *testing.T, rung, moment string, f fault, serve serving) *fault
 				x.lastAsked.Store(m.Get("id").Raw)
 			}
 		},
-	}, serve)
+	})
 	x.e.Initialize(faultRungs[rung].caps)
 	x.session = x.e.Open(t.TempDir())
 	return x
@@ -211,7 +212,7 @@ func (x *faulty) pid() int { return x.cli.Starts()[0].Pid }
 
 func (x *faulty) signal(s syscall.Signal) { require.NoError(x, syscall.Kill(x.pid(), s)) }
 
-func (x *faulty) closes(pipe syscall.Signal) { closePipe(x, x.cli, x.pid(), pipe) }
+func (x *faulty) closes(pipe syscall.Signal) { served.ClosePipe(x, x.cli, x.pid(), pipe) }
 
 // stops is the user who cancels what a deaf CLI does; if it does nothing, on the
 // next prompt.
@@ -259,7 +260,7 @@ func (x *faulty) run() {
 	}
 	x.e.Leave()
 	for _, start := range x.cli.Starts() {
-		require.ErrorIs(x, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left: %s", process(start.Pid))
+		require.ErrorIs(x, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left: %s", served.Process(start.Pid))
 	}
 	reply := gjson.ParseBytes(x.cli.Reply(call1))
 	if x.heard || x.complete && end == "" {

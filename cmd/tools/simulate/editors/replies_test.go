@@ -1,4 +1,4 @@
-package backend_test
+package editors_test
 
 import (
 	"slices"
@@ -58,7 +58,7 @@ func alphabetical(options []gjson.Result) {
 func buttons(order func([]gjson.Result)) reply {
 	return func(c *client, r *acptest.Request) {
 		id := c.pressed(r, order)
-		c.clock.advance(byHand)
+		c.past.Add(int64(byHand))
 		r.Selects(id)
 	}
 }
@@ -77,7 +77,7 @@ func (c *client) pressed(r *acptest.Request, order func([]gjson.Result)) string 
 // withoutID shows buttons, and does not say which one was pressed.
 func withoutID(c *client, r *acptest.Request) {
 	c.pressed(r, alphabetical)
-	c.clock.advance(byHand)
+	c.past.Add(int64(byHand))
 	r.Reply(object{"outcome": "selected"})
 }
 
@@ -86,7 +86,7 @@ func withoutID(c *client, r *acptest.Request) {
 func always(position int, after time.Duration) reply {
 	return func(c *client, r *acptest.Request) {
 		options := r.Get("options").Array()
-		c.clock.advance(after)
+		c.past.Add(int64(after))
 		r.Selects(options[(position+len(options))%len(options)].Get("optionId").Str)
 	}
 }
@@ -94,7 +94,7 @@ func always(position int, after time.Duration) reply {
 // dismissesItself answers cancelled without a user.
 func dismissesItself(after time.Duration) reply {
 	return func(c *client, r *acptest.Request) {
-		c.clock.advance(after)
+		c.past.Add(int64(after))
 		r.Cancels()
 	}
 }
@@ -105,7 +105,7 @@ func refuses(_ *client, r *acptest.Request) { r.Answer <- acp.NewMethodNotFound(
 // taught answers in one go, with picks and words together.
 func taught(c *client, r *acptest.Request) {
 	w := c.user.wants(c.row.shows(r))
-	c.clock.advance(byHand)
+	c.past.Add(int64(byHand))
 	ids := append([]string{}, w.picks...)
 	outcome := object{"outcome": "selected", "optionId": "__other__"}
 	if len(ids) > 0 {
@@ -127,7 +127,7 @@ func taught(c *client, r *acptest.Request) {
 
 // dismissed answers cancelled, as for Esc.
 func dismissed(c *client, r *acptest.Request) {
-	c.clock.advance(byHand)
+	c.past.Add(int64(byHand))
 	r.Cancels()
 }
 
@@ -144,14 +144,14 @@ func stopped(c *client, _ *acptest.Request) { c.e.Cancel(c.session) }
 // stoppedThenDismissed is what the protocol asks for.
 func stoppedThenDismissed(c *client, r *acptest.Request) {
 	c.e.Cancel(c.session)
-	c.clock.advance(byHand)
+	c.past.Add(int64(byHand))
 	r.Cancels()
 }
 
 // stoppedThenWithoutID is agentic.nvim: session/cancel, then a pick of nothing.
 func stoppedThenWithoutID(c *client, r *acptest.Request) {
 	c.e.Cancel(c.session)
-	c.clock.advance(byHand)
+	c.past.Add(int64(byHand))
 	r.Reply(object{"outcome": "selected"})
 }
 
@@ -166,7 +166,7 @@ func formCancelled(_ *client, r *acptest.Request) { r.Answer <- object{"action":
 // shellForm is the form of an agent-shell that has one: what is typed takes the place of a pick,
 // and joins several picks in one text; a field that is left alone is left out.
 func shellForm(c *client, r *acptest.Request) {
-	c.clock.advance(byHand)
+	c.past.Add(int64(byHand))
 	content := c.user.fills(r.Result)
 	for key, field := range r.Get("requestedSchema.properties").Map() {
 		asked := field.Get("_meta._askUserQuestionCustomAnswer.questionId").Str
@@ -192,7 +192,7 @@ func shellForm(c *client, r *acptest.Request) {
 
 // shellStopped is its key: it cancels, and stops the turn.
 func shellStopped(c *client, r *acptest.Request) {
-	c.clock.advance(byHand)
+	c.past.Add(int64(byHand))
 	if c.row.proxied {
 		time.Sleep(byHand) // as above: the reply may be judged before the cancel comes
 	}
@@ -202,6 +202,6 @@ func shellStopped(c *client, r *acptest.Request) {
 
 // ownIDs answers with an id that was never offered.
 func ownIDs(c *client, r *acptest.Request) {
-	c.clock.advance(byHand)
+	c.past.Add(int64(byHand))
 	r.Selects("allow")
 }

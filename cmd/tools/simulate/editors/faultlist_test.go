@@ -1,17 +1,14 @@
 //go:build unix
 
-package backend_test
+package editors_test
 
 import (
-	"fmt"
-	"os"
 	"strings"
 	"syscall"
-	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/served"
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -34,21 +31,21 @@ type fault struct {
 var faults = []fault{
 	{name: "the CLI is killed", strike: func(x *faulty) string { x.signal(syscall.SIGKILL); return "dead" }},
 	{name: "the CLI is stopped, then goes on", strike: func(x *faulty) string {
-		freeze(x, x.pid())
+		served.Freeze(x, x.pid())
 		x.then = func() { x.signal(syscall.SIGCONT) }
 		return ""
 	}},
 	{name: "the CLI is stopped, then killed", strike: func(x *faulty) string {
-		freeze(x, x.pid())
+		served.Freeze(x, x.pid())
 		x.signal(syscall.SIGKILL)
 		return "dead"
 	}},
 	{name: "the CLI is stopped, the user cancels", strike: func(x *faulty) string {
-		freeze(x, x.pid())
+		served.Freeze(x, x.pid())
 		x.e.Cancel(x.session)
 		return "cancelled"
 	}},
-	{name: "the CLI is stopped, the editor leaves", heavy: true, strike: func(x *faulty) string { freeze(x, x.pid()); return "left" }},
+	{name: "the CLI is stopped, the editor leaves", heavy: true, strike: func(x *faulty) string { served.Freeze(x, x.pid()); return "left" }},
 	{name: "the CLI closes its output", strike: func(x *faulty) string { x.closes(ct.CloseStdoutNow); return "dead" }},
 	{name: "the CLI closes its input, the user cancels", strike: func(x *faulty) string {
 		x.closes(ct.CloseStdinNow)
@@ -72,7 +69,7 @@ var faults = []fault{
 
 	{name: "the editor leaves", strike: func(x *faulty) string { return "left" }},
 	{name: "the editor leaves in the middle of a line", strike: func(x *faulty) string {
-		x.write(half(x.asked()))
+		x.write(served.Half(x.asked()))
 		return "left"
 	}},
 	{name: "the editor closes what it reads, then leaves", strike: func(x *faulty) string {
@@ -118,7 +115,7 @@ var faults = []fault{
 	{name: "the editor sends garbage", strike: sends("garbage\n\xff\xfe\x00\n{\"jsonrpc\"\n42\nnull\n\n")},
 	{name: "the editor sends half a line", strike: sends(`{"jsonrpc":"2.0","method":"session/can` + "\n")},
 	{name: "the editor sends half a reply", strike: func(x *faulty) string {
-		x.breaks(half(x.asked()) + "\n")
+		x.breaks(served.Half(x.asked()) + "\n")
 		return ""
 	}},
 	{name: "the editor's lines come in pieces", strike: func(x *faulty) string {
@@ -177,39 +174,4 @@ func stalls(x *faulty) string {
 		x.e.Gate.Open()
 	}
 	return ""
-}
-
-// half is the beginning of a reply.
-func half(id string) string {
-	return `{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":{"outcome":"selected","optionId":"never given"}`
-}
-
-// freeze stops a CLI and waits until it stands: all its threads take a moment.
-func freeze(t testing.TB, pid int) {
-	stat := fmt.Sprintf("/proc/%d/stat", pid)
-	require.Eventually(t, func() bool {
-		_ = syscall.Kill(pid, syscall.SIGSTOP) // again, should an earlier freeze end now
-		text, err := os.ReadFile(stat)
-		return err != nil || strings.Contains(string(text), ") T ") // there is no /proc, or it says so
-	}, acptest.Patience, time.Millisecond)
-}
-
-// closePipe has a CLI close its output or its input and waits until it has.
-func closePipe(t testing.TB, cli *ct.CLI, pid int, which syscall.Signal) {
-	_ = syscall.Kill(pid, which)
-	require.Eventually(t, func() bool {
-		for _, l := range cli.Lines() {
-			if l.Pid == pid && (l.EOF && which == ct.CloseStdinNow || l.Mute && which == ct.CloseStdoutNow) {
-				return true
-			}
-		}
-		return syscall.Kill(pid, 0) != nil
-	}, acptest.Patience, time.Millisecond)
-}
-
-// process says what is known of a process.
-func process(pid int) string {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return fmt.Sprintf("%d %q\n%s", pid, args, status)
 }

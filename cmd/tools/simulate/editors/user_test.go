@@ -1,12 +1,10 @@
-package backend_test
+package editors_test
 
 import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -16,6 +14,8 @@ import (
 
 // The questions that the agent asks of a scripted client's user.
 var (
+	which   = ct.Q("Which database?", "Database", false, "PostgreSQL", "SQLite")
+	many    = ct.Q("Which features?", "Features", true, "Auth", "Cache", "Logs")
 	licence = ct.Q("Which licence?", "Licence", false, "MIT", "Apache")
 	port    = ct.Q("Which port?", "Port", false, "80", "8080")
 )
@@ -134,23 +134,4 @@ func (u *user) fills(form gjson.Result) map[string]any {
 		}
 	}
 	return content
-}
-
-// clock is the bridge's clock. It moves only when a scripted client says how
-// long a reply took.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }

@@ -1,8 +1,11 @@
-package backend_test
+// Package editors_test plays every editor that is known, its user, and faults of all kinds
+// against an agent with the stand-in for Claude Code.
+package editors_test
 
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,9 +14,11 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/served"
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	editors "github.com/acp-bridge/acp-bridge/internal/scripted"
 )
 
@@ -79,7 +84,7 @@ var rows = []row{
 	{name: "kandev", info: "kandev-agentctl", types: true, rung: "message"},
 	{name: "Paseo", replies: buttons(inOurs), dismisses: dismissed, types: true, rung: "permission", words: "message"},
 	{name: "OpenHands", opts: guarded, replies: always(0, time.Millisecond), types: true, rung: "message"},
-	{name: "JetBrains AIR", caps: airWith(airNames...), shows: questionInTitle, replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
+	{name: "JetBrains AIR", caps: `{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["sessionFailure","agentFileChangeReport","recommendedValue","planFile"]}}}}`, shows: questionInTitle, replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
 	{name: "JetBrains without AIR", shows: titleOnly, reads: itsCall, replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
 	{name: "a client that was taught", replies: taught, dismisses: dismissed, types: true, rung: "permission", words: "permission"},
 	{name: "a client that declares it", caps: `{"_meta":{"askUserQuestion":true}}`, replies: taught, dismisses: dismissed, types: true, rung: "permission", words: "permission"},
@@ -142,6 +147,13 @@ var scenarios = []scenario{
 	{name: "cancel at the second", questions: qs(which, port, licence), wishes: map[string]wish{"Database": {picks: []string{"SQLite"}}, "Licence": {picks: []string{"MIT"}}}},
 }
 
+type (
+	steps  = []ct.Step
+	object = map[string]any
+)
+
+func TestMain(m *testing.M) { served.Main(m, 12) }
+
 func qs(list ...map[string]any) []map[string]any { return list }
 
 // Every client gets every kind of answer to the agent, and none that its user
@@ -156,6 +168,40 @@ func TestClients(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Every client of TestClients, with the proxy between it and the agent. Without
+// ACP_BRIDGE_FLEET each goes through half of the scenarios, its neighbour through the
+// others.
+func TestClientsProxied(t *testing.T) {
+	t.Parallel()
+	for i, r := range rows {
+		r.proxied = true
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			for j, sc := range scenarios {
+				if (i+j)%2 == 0 || leaktest.All() {
+					t.Run(sc.name, func(t *testing.T) { r.run(t, sc) })
+				}
+			}
+		})
+	}
+}
+
+// What a sub-agent asks in words is asked in the conversation that the user can type in,
+// also where the proxy asks.
+func TestWordsOfASubAgentProxied(t *testing.T) {
+	t.Parallel()
+	cli := ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.Question("toolu_q", which)))), ct.Text("done")}}}})
+	e := served.By(served.Proxied).To(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
+	e.Initialize(`{"subagents":{}}`)
+	session := e.Open(t.TempDir())
+	turn := e.Prompt(session, "go")
+	turn.Ends(acp.StopReasonEndTurn)
+	require.True(t, turn.Resp.Get("_meta.acp-bridge.waitingFor").Exists())
+	require.Contains(t, e.Said(session), "Which database?")
+	e.Prompt(session, "2").Ends(acp.StopReasonEndTurn)
+	require.JSONEq(t, `{"Which database?":"SQLite"}`, gjson.GetBytes(cli.AwaitReply("toolu_q"), "updatedInput.answers").Raw)
 }
 
 // In agent-shell's form, options and words of one's own are one text: it reaches the model
@@ -184,10 +230,10 @@ func TestTableNamesTheRuns(t *testing.T) {
 type client struct {
 	t       *testing.T
 	row     row
-	e       *editor
+	e       *acptest.Editor
 	session string
 	user    *user
-	clock   *clock
+	past    atomic.Int64 // of the bridge's time: how long the client took for its replies
 	// dismisses is set if the user dismisses a question of the call.
 	dismisses bool
 	read      int      // how much of the conversation the user has read
@@ -209,7 +255,7 @@ func (r row) run(t *testing.T, sc scenario) {
 		c.refused(cli, stop)
 	} else {
 		require.Equal(t, acp.StopReasonEndTurn, stop)
-		require.JSONEq(t, sc.want, answers(cli, "toolu_1"))
+		require.JSONEq(t, sc.want, gjson.GetBytes(cli.AwaitReply("toolu_1"), "updatedInput.answers").Raw)
 		require.Contains(t, c.e.Said(c.session), "Noted.")
 		tool := c.e.Tool(c.session, "toolu_1")
 		require.Equal(t, "completed", tool["status"])
@@ -261,16 +307,16 @@ func (c *client) refused(cli *ct.CLI, stop acp.StopReason) {
 }
 
 func (r row) connect(t *testing.T, cli *ct.CLI, sc scenario) *client {
-	c := &client{t: t, row: r, user: &user{t, sc.wishes}, clock: &clock{}, dismisses: sc.want == ""}
+	c := &client{t: t, row: r, user: &user{t, sc.wishes}, dismisses: sc.want == ""}
 	if c.row.shows == nil {
 		c.row.shows = titleAndContent
 	}
-	r.opts.Claude, r.opts.Now = cli.Path, c.clock.Now
+	r.opts.Claude, r.opts.Now = cli.Path, func() time.Time { return time.Unix(0, c.past.Load()) }
+	by := served.By(backend.Serve)
 	if r.proxied {
-		c.e = serveWith(t, r.opts, proxied)
-	} else {
-		c.e = serve(t, r.opts)
+		by = served.Proxied
 	}
+	c.e = by.To(t, r.opts)
 	c.e.Watch = newZed(t, r.info == "Agentic.nvim")
 	params := object{"protocolVersion": 1, "clientCapabilities": gjson.Parse(`{}`).Value()}
 	if r.caps != "" {

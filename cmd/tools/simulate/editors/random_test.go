@@ -1,4 +1,4 @@
-package backend_test
+package editors_test
 
 import (
 	"fmt"
@@ -176,7 +176,7 @@ func (c *randomClient) request(r *acptest.Request) *acptest.Turn {
 		r.Answer <- map[string]any{"null": nil, "empty": object{}}[act]
 		return nil
 	case "dismiss", "decline":
-		c.clock.advance(byHand)
+		c.past.Add(int64(byHand))
 		if isForm {
 			c.dismissed, c.declined = c.dismissed || act == "dismiss", act == "decline"
 			r.Answer <- object{"action": map[string]string{"dismiss": "cancel", "decline": "decline"}[act]}
@@ -200,7 +200,7 @@ func (c *randomClient) request(r *acptest.Request) *acptest.Turn {
 			return nil
 		}
 	}
-	c.clock.advance(byHand)
+	c.past.Add(int64(byHand))
 	switch {
 	case isForm:
 		c.gives("")

@@ -36,28 +36,34 @@ function answer(form) {
 }
 export function short(t, most = 80) { return t.length > most ? t.slice(0, most) + "…" : t; }
 
+let moves; // the page's
 export function stop(card) {
   const act = pending.get(card);
   if (!act) return;
   clearTimeout(act.timer);
   pending.delete(card);
   const line = card.querySelector(".sending");
-  line.hidden = true;
-  line.replaceChildren();
+  moves(() => {
+    line.hidden = true;
+    line.replaceChildren();
+  });
   act.over?.(act);
   return act;
 }
 
-export function acts({ say, send, rest }) {
+export function acts({ say, send, rest, moving }) {
+  moves = moving;
   function hold(act, text, now, not) {
     const { card } = act, line = card.querySelector(".sending");
     stop(card);
     say("");
     if (document.activeElement?.matches("button")) rest(card); // no Enter presses it again
-    line.innerHTML = `<span></span><button type="button" class="undo">Undo</button><button type="button" class="now"></button>`;
-    line.firstChild.textContent = text;
-    line.lastChild.textContent = now;
-    line.hidden = false;
+    moves(() => {
+      line.innerHTML = `<span></span><button type="button" class="undo">Undo</button><button type="button" class="now"></button>`;
+      line.firstChild.textContent = text;
+      line.lastChild.textContent = now;
+      line.hidden = false;
+    });
     pending.set(card, Object.assign(act, { not, state: state(card), until: performance.now() + 3000 }));
     runs(act);
   }

@@ -1,3 +1,6 @@
+// What a promise says, or what is known after some milliseconds.
+export const soon = (promise, ms) => Promise.race([promise, new Promise((done) => setTimeout(done, ms))]);
+
 // What this browser keeps: drafts, cards that were put aside, what the page knows.
 // A browser that keeps nothing works, too, for as long as the page is there.
 const memory = new Map();

@@ -94,7 +94,7 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
     if (document.activeElement.matches("button")) rest(card); // an Enter after it is not for that
     if (card !== chosen) return say("Press j to choose this card.");
     if (opened(card) && event.key !== "z") return say("A field is open in this card. Press Escape in it, or empty it, to use keys.");
-    if (what.matches("button:disabled:not(.unfold)")) return refuse(card);
+    if (card.mine || what.matches("button:disabled:not(.unfold)")) return refuse(card);
     if (!counts(card, what.closest("label") ?? what, event)) return;
     if (event.key === "s") unfold(card);
     else if (what.matches(fields)) what.focus();

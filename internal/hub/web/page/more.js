@@ -183,9 +183,72 @@ export function sheet() {
 }
 
 // The edits of a plan that others ended stay on the page, to be copied.
-export function unsent({ card, goes }) {
+export function unsent({ card, goes, moving }) {
   const words = [...card.querySelectorAll("textarea[name=plan]")].filter((f) => f.value !== f.defaultValue).map((f) => f.value).join("\n\n");
   if (!words) return goes();
-  card.insertAdjacentHTML("beforeend", `<details class="unsent" open><summary>What you wrote was not sent</summary><textarea readonly rows="4" aria-label="What you wrote"></textarea></details>`);
-  card.querySelector(".unsent textarea").value = words;
+  moving(() => {
+    card.insertAdjacentHTML("beforeend", `<details class="unsent" open><summary>What you wrote was not sent</summary><textarea readonly rows="4" aria-label="What you wrote"></textarea></details>`);
+    card.querySelector(".unsent textarea").value = words;
+  });
+}
+
+// What was kept of questions that have ended since goes.
+export async function sweep({ open, strays, parse, drop }) {
+  const names = strays(open()).slice(0, 40); // as many as may be asked for
+  const reply = await fetch("/cards?also=" + names.map((n) => n.split(" ")[2]).join(",")).catch(() => null);
+  if (reply?.ok) strays([...parse(await reply.text()).querySelectorAll(".card")]).filter((n) => names.includes(n)).forEach(drop);
+}
+
+// Pushes, on this device. Undefined is that nobody knows.
+export async function subscribe({ kinds, headers }) {
+  if (!("serviceWorker" in navigator) || !("PushManager" in window)) return;
+  try {
+    const worker = await navigator.serviceWorker.register("/worker.js");
+    for (const n of await worker.getNotifications()) n.close(); // they are seen now
+    const { key } = await (await fetch("/push")).json();
+    const bytes = Uint8Array.from(atob(key.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+    const wants = { userVisibleOnly: true, applicationServerKey: bytes };
+    let mine;
+    try {
+      mine = await worker.pushManager.subscribe(wants);
+    } catch (problem) { // it was for another hub's key
+      const old = await worker.pushManager.getSubscription();
+      if (!old) throw problem;
+      await old.unsubscribe();
+      mine = await worker.pushManager.subscribe(wants);
+    }
+    const reply = await fetch("/push", { method: "POST", body: JSON.stringify({ ...mine.toJSON(), kinds: ["question", ...kinds()] }), headers: headers({ "Content-Type": "application/json" }) });
+    return reply.ok;
+  } catch { /* not on this device */ }
+}
+
+// Both sides forget the subscription. Where only one can be told, pushes end, too.
+export async function unsubscribe({ headers }) {
+  const worker = await navigator.serviceWorker?.getRegistration();
+  const mine = await worker?.pushManager?.getSubscription();
+  if (!mine) return true;
+  const reply = await fetch("/push", { method: "DELETE", body: JSON.stringify(mine), headers: headers({ "Content-Type": "application/json" }) }).catch(() => null);
+  const ended = await mine.unsubscribe().catch(() => false);
+  return Boolean(reply?.ok || ended);
+}
+
+// Logs out behind all that is pending, or on its way. What could not be sent stays, and so
+// does the login; meanwhile nothing else is taken.
+export async function logout({ form, open, sendNow, secret, forgetAll, say }) {
+  const kinds = ["pointerdown", "click", "keydown", "submit"];
+  const no = (event) => {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    say("You are logging out: this does nothing any more.");
+  };
+  for (const kind of kinds) addEventListener(kind, no, true);
+  sendNow();
+  const sent = await Promise.all(open().map((card) => card.way));
+  if (sent.includes(false)) {
+    for (const kind of kinds) removeEventListener(kind, no, true);
+    return say("You are still logged in: an answer was not accepted. Its card says why.");
+  }
+  form.elements.page.value = secret();
+  forgetAll();
+  form.submit();
 }

@@ -1,11 +1,11 @@
 // Whether this browser is told of questions: its user has allowed it, and has not
 // stopped it here.
-import { get, headers, set } from "./keep.js";
+import { get, headers, set, soon } from "./keep.js";
 
 const told = "acp-bridge told";
 const wanted = () => "Notification" in window && Notification.permission === "granted" && get(told) !== "no";
 
-let say, rearrange; // the page's
+let say, rearrange, lazy; // the page's
 // What else this device is told of.
 const kindsName = "acp-bridge kinds";
 const boxes = [...document.querySelectorAll("#notify-kinds input")];
@@ -23,39 +23,8 @@ for (const box of boxes) {
 
 // Pushes come when the page is closed, too. Without them, because the browser
 // has no service for it or the hub no https, the page itself notifies.
-let pushed = false;
-async function subscribe() {
-  if (!("serviceWorker" in navigator) || !("PushManager" in window)) return;
-  try {
-    const worker = await navigator.serviceWorker.register("/worker.js");
-    for (const n of await worker.getNotifications()) n.close(); // they are seen now
-    const { key } = await (await fetch("/push")).json();
-    const bytes = Uint8Array.from(atob(key.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
-    const wants = { userVisibleOnly: true, applicationServerKey: bytes };
-    let mine;
-    try {
-      mine = await worker.pushManager.subscribe(wants);
-    } catch (problem) { // it was for another hub's key
-      const old = await worker.pushManager.getSubscription();
-      if (!old) throw problem;
-      await old.unsubscribe();
-      mine = await worker.pushManager.subscribe(wants);
-    }
-    const reply = await fetch("/push", { method: "POST", body: JSON.stringify({ ...mine.toJSON(), kinds: ["question", ...kinds()] }), headers: headers({ "Content-Type": "application/json" }) });
-    pushed = reply.ok;
-  } catch { /* not on this device */ }
-}
-
-// Both sides forget the subscription. Where only one can be told, pushes end, too.
-async function unsubscribe() {
-  const worker = await navigator.serviceWorker?.getRegistration();
-  const mine = await worker?.pushManager?.getSubscription();
-  pushed = false;
-  if (!mine) return true;
-  const reply = await fetch("/push", { method: "DELETE", body: JSON.stringify(mine), headers: headers({ "Content-Type": "application/json" }) }).catch(() => null);
-  const ended = await mine.unsubscribe().catch(() => false);
-  return Boolean(reply?.ok || ended);
-}
+let pushed = false, pushing;
+const subscribe = () => pushing = lazy("subscribe", { kinds, headers }).then((yes) => { pushed = yes ?? pushed; });
 
 export function notify() {
   if (pushed || !wanted() || !document.hidden) return;
@@ -85,7 +54,9 @@ function showAsking() {
 }
 async function toggle() {
   if (wanted()) {
-    const stopped = await unsubscribe();
+    await soon(pushing, 4000); // or that comes behind this
+    pushed = false;
+    const stopped = await lazy("unsubscribe", { headers });
     set(told, stopped ? "no" : "yes");
     return stopped ? "Notifications are off." : "They could not be turned off. Try again.";
   }
@@ -103,7 +74,7 @@ asker.onclick = async () => {
   rearrange(() => { showAsking(); say(said); });
 };
 export function notifications(page) {
-  ({ say, rearrange } = page);
+  ({ say, rearrange, lazy } = page);
   addEventListener("load", () => setTimeout(() => { // what is permitted is asked of another process
     showAsking();
     if (wanted()) subscribe();

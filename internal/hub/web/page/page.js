@@ -2,7 +2,7 @@
 // questions come and go by themselves, what was typed survives a reload, and an
 // answer does not leave the page.
 import { acts, given, isPending, labelOf, read, short, stop } from "./act.js";
-import { begun, drop, fields, forget, forgetAll, headers, isLater, keep, putAside, restore, secret, strays } from "./keep.js";
+import { begun, drop, fields, forget, forgetAll, headers, isLater, keep, putAside, restore, secret, soon, strays } from "./keep.js";
 import { headOf, inView, isCut, lacks, onSeen, touchesView, waits, watch } from "./seen.js";
 import { notifications, notify, turned } from "./notify.js";
 import { keys } from "./keys.js";
@@ -38,7 +38,7 @@ function ready(card) {
   more.textContent = way + " to allow it.";
   more.hidden = !way;
 }
-onSeen(ready);
+onSeen(ready, grows);
 
 async function unfold(card) {
   const button = card.querySelector(".unfold");
@@ -77,7 +77,7 @@ function countSeen() {
 }
 // What few need is fetched when they do.
 async function lazy(name, given) {
-  try { (await import("/more.js"))[name](given); } catch { say("It could not be loaded. Reload the page and try again."); }
+  try { return (await import("/more.js"))[name](given); } catch { say("It could not be loaded. Reload the page and try again."); }
 }
 function lazily(buttons, name, given) {
   for (const b of document.querySelectorAll(buttons)) b.onclick = () => {
@@ -127,6 +127,12 @@ function moving(change) {
   change(before);
   for (const card of open()) if (!before.has(card) || Math.abs(top(card) - before.get(card)) >= 1) moved(card);
 }
+// What appears in a card by itself moves its buttons, too.
+function grows(card, change) {
+  const was = card.offsetHeight;
+  moving(change);
+  if (card.offsetHeight !== was) moved(card);
+}
 // A card that ends keeps its foot where it is: the receipt takes the place of its
 // buttons, and what is below stays there.
 function rearrange(change, ending, at) {
@@ -134,27 +140,29 @@ function rearrange(change, ending, at) {
     const used = ending?.alone ? ending : at ?? inUse([...before.keys()]);
     const edge = () => used && used.getBoundingClientRect()[used === ending ? "bottom" : "top"], was = edge();
     change();
-    if (used?.isConnected && !used.hidden) scrollBy({ top: edge() - was, behavior: "instant" });
+    if (used?.isConnected && !used.hidden) scrollBy(0, edge() - was);
   });
 }
 
 // What is wrong stands above the buttons, where it is seen. When the hub is back, it says
 // what that means.
 const lost = "The hub cannot be reached. What you wrote is still here; try again.";
+const isLost = (card) => card.querySelector(".problem")?.textContent === lost;
 function problem(card, text) {
   const p = card.querySelector(".problem");
-  if (p.textContent === text) return;
-  p.textContent = text;
-  p.hidden = !text;
-  moved(card); // its buttons have
-  if (text) p.scrollIntoView({ block: "nearest", behavior: "instant" });
+  if (p.textContent === text || card.matches(".over")) return;
+  grows(card, () => {
+    p.textContent = text;
+    p.hidden = !text;
+    if (text) if (touchesView(card)) p.scrollIntoView({ block: "nearest" }); else say(text);
+  });
 }
 
 // A card that is over is a line that says what was answered, by whom, and how far
 // it got. It goes once nobody reads in it.
 const over = new Map(); // id: its card
 function end(card, what, said, steps) {
-  const first = !card.matches(".over"), hadFocus = card.contains(document.activeElement), others = !card.mine && begun(card);
+  const first = !card.matches(".over"), hadFocus = card.contains(document.activeElement), others = begun(card);
   if (first) {
     stop(card);
     forget(card);
@@ -172,9 +180,9 @@ function end(card, what, said, steps) {
   over.set(card.id, card);
   setTimeout(() => { if (acting === card) acting = null; }, 10000);
   if (hadFocus) rest(card);
-  if (card.alone) moving(() => card.scrollIntoView({ block: "nearest", behavior: "instant" }));
+  if (card.alone) moving(() => card.scrollIntoView({ block: "nearest" }));
   const goes = () => { card.going = setTimeout(() => go(card), 6000); };
-  if (others) lazy("unsent", { card, goes }); else goes();
+  Promise.resolve(card.way).then(() => { if (others && !card.mine) lazy("unsent", { card, goes, moving }); else goes(); });
 }
 function tell(card, what, said, steps) {
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
@@ -218,7 +226,7 @@ function tap(card, input) {
   const form = card.querySelector("form");
   const typed = [...form.querySelectorAll(fields)].some((t) => t.value.trim()) || form.querySelector("details.note[open]");
   stop(card);
-  if (typed || !form.hasAttribute("data-tap") || waits(card) || unseenPick(card)) return;
+  if (card.mine || typed || !form.hasAttribute("data-tap") || waits(card) || unseenPick(card)) return;
   hold(read(card), "Sending “" + input.closest("label").querySelector(".label").textContent + "”…", "Send", "Not sent");
 }
 // What is picked has been in view, to the end of its preview.
@@ -233,16 +241,26 @@ const sendNow = () => open().forEach(release);
 addEventListener("pagehide", sendNow);
 document.addEventListener("visibilitychange", () => { if (document.hidden) sendNow(); else refreshSoon(); });
 
-async function send({ card, button, doing, body, words, bar }) {
-  if (doing !== "cancel" && (!button || button.hasAttribute("data-gated")) && waits(card)) return;
+async function send(act) {
+  const { card, button, doing } = act;
+  if (card.mine || doing !== "cancel" && (!button || button.hasAttribute("data-gated")) && waits(card)) return;
   stop(card);
   problem(card, "");
   card.mine = "you, on this device"; // also if the hub tells it before it replies
-  card.alone = !bar; // the page goes on from it
+  card.alone = !act.bar; // the page goes on from it
   ready(card);
+  const late = setTimeout(() => problem(card, "This is still being sent."), 2000);
+  await (card.way = post(act));
+  clearTimeout(late);
+  card.way = null;
+  ready(card);
+  refreshSoon();
+}
+// Whether the hub has accepted it.
+async function post({ card, doing, body, words }) {
   try {
     const keepalive = body.toString().length < 60000; // browsers take no more of what outlives the page
-    const reply = await fetch("/answer", { method: "POST", body, keepalive, headers: headers({ Accept: "application/json" }) });
+    const reply = await fetch("/answer", { method: "POST", body, keepalive, headers: headers({ Accept: "application/json" }), signal: AbortSignal.timeout?.(30000) });
     const said = await reply.json().catch(() => ({}));
     if (reply.ok) {
       let next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
@@ -255,13 +273,13 @@ async function send({ card, button, doing, body, words, bar }) {
     } else {
       problem(card, sentence(said.error ?? "the hub did not accept it. Try again."));
     }
-  } catch {
+    return reply.ok;
+  } catch (e) {
     delete card.mine;
-    problem(card, lost);
+    problem(card, e.name === "TimeoutError" ? "The hub has not replied: it may have your answer, or not. Try again; only one counts." : lost);
     broken();
+    return false;
   }
-  ready(card);
-  refreshSoon();
 }
 const sentence = (t) => { const s = t.replace(/^bad request:\s/, ""); return s.charAt(0).toUpperCase() + s.slice(1).replace(/([^.!?])$/, "$1."); };
 // After an answer the next of the same agent comes into view, at its top. If it was not
@@ -281,7 +299,7 @@ function advance(next) {
   choose(next);
   const box = next.getBoundingClientRect();
   const said = next.previousElementSibling; // what was answered stands above it
-  if (box.top < 56 || box.top > innerHeight * 0.6) moving(() => (said?.matches(".over") ? said : next).scrollIntoView({ block: "start", behavior: "instant" }));
+  if (box.top < 56 || box.top > innerHeight * 0.6) moving(() => (said?.matches(".over") ? said : next).scrollIntoView());
   moved(next);
 }
 
@@ -322,16 +340,16 @@ function submit(event) {
 const answers = (ask) => ask.querySelector("input:checked, .switch") || given(ask).length || ask.querySelector("select")?.value;
 function lacking(card) {
   const all = [...card.querySelectorAll(".ask")], gaps = all.filter((a) => !answers(a) && !a.matches("[data-optional]")), first = gaps[0];
-  for (const a of all) a.classList.toggle("missing", gaps.includes(a));
+  moving(() => { for (const a of all) a.classList.toggle("missing", gaps.includes(a)); });
   if (!first) return false;
   problem(card, gaps.length < all.length ? gaps.length + " of " + all.length + " questions have no answer yet." : "Nothing is answered yet.");
-  if (!inView(first)) moving(() => first.scrollIntoView({ block: "start", behavior: "instant" }));
+  if (!inView(first)) moving(() => first.scrollIntoView());
   first.querySelector("input, textarea, select").focus({ preventScroll: true });
   return true;
 }
 
 // Cards that are there stay as they are: somebody may be typing.
-const touched = (card) => begun(card) || isPending(card) || card.contains(document.activeElement);
+const touched = (card) => card.mine || begun(card) || isPending(card) || card.contains(document.activeElement);
 function parse(html) {
   const body = new DOMParser().parseFromString(html, "text/html").body;
   for (const n of body.querySelectorAll("noscript")) n.remove(); // what is for pages without this script
@@ -345,7 +363,7 @@ function show(html) {
   for (const old of open()) {
     if (keys.has(old.id)) continue;
     if (!all && !touched(old)) old.remove(); // it waits still, on another page
-    else if (!old.dataset.ending) {
+    else if (!old.dataset.ending && !old.way) {
       old.dataset.ending = "yes";
       end(old, "", "no longer waiting", []);
     }
@@ -422,7 +440,7 @@ const filter = byId("filter"), filterButton = byId("filter-button");
 function openFilter(yes) {
   moving(() => {
     filter.hidden = !yes;
-    if (yes) scrollTo({ top: 0, behavior: "instant" });
+    if (yes) scrollTo(0, 0);
   });
   filterButton.setAttribute("aria-expanded", yes);
   if (yes) filter.querySelector("input[type=search]").focus({ preventScroll: true });
@@ -441,7 +459,7 @@ function want(form, submitter) {
   }
   if (submitter?.name === "from") {
     wanted.set("from", submitter.value);
-    scrollTo({ top: 0, behavior: "instant" });
+    scrollTo(0, 0);
   }
   history.replaceState(null, "", "/" + (wanted.size ? "?" + wanted : "") + location.hash);
   filterButton.classList.toggle("on", names.slice(0, 4).some((k) => wanted.get(k)));
@@ -457,28 +475,21 @@ async function refresh() {
   busy = true;
   try {
     const also = [...open().filter((c) => c.id === opening || touched(c) && !c.matches(".stub:focus, .stub:focus-within")).map((c) => c.id), ...(location.hash.startsWith("#q") ? [location.hash.slice(1)] : [])];
-    const query = new URLSearchParams(wanted);
+    const query = new URLSearchParams(wanted), unsent = open().filter(isLost);
     if (also.length) query.set("also", also.join(","));
     const reply = await fetch("/cards" + (query.size ? "?" + query : ""));
     if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
     if (reply.ok) {
-      for (const c of open()) if (c.querySelector(".problem")?.textContent === lost) problem(c, "The hub is back. This was not sent.");
       const html = await reply.text();
       came = null;
       rearrange(() => show(html));
+      for (const c of unsent) if (isLost(c)) problem(c, "The hub is back. This was not sent.");
       if (came) advance(came);
       point();
     }
   } catch { broken(); }
   busy = false;
   if (again) { again = false; refreshSoon(); }
-}
-// What was kept of questions that have ended since goes.
-async function sweep() {
-  const names = strays(open()).slice(0, 40); // as many as may be asked for
-  if (!names.length) return;
-  const reply = await fetch("/cards?also=" + names.map((n) => n.split(" ")[2]).join(",")).catch(() => null);
-  if (reply?.ok) strays([...parse(await reply.text()).querySelectorAll(".card")]).filter((n) => names.includes(n)).forEach(drop);
 }
 function refreshSoon() {
   clearTimeout(timer);
@@ -491,9 +502,9 @@ function connected(yes) {
   dot.setAttribute("aria-label", yes ? "Connected" : "Not connected");
   if (link.textContent !== text) rearrange(() => { link.textContent = text; link.hidden = yes; count(); });
 }
-// The stream tells what has changed since the list was made.
-const at = () => byId("total")?.dataset.at ?? "";
-let source, retry = 1000, before = false, trying = 0;
+// The stream tells what has changed since the first list was made. A list that was read
+// later says that a card has ended, and not who answered.
+let from = byId("total").dataset.at, source, retry = 1000, before = false, trying = 0;
 // A stream may seem to be open long after the network has gone.
 function broken() {
   connected(false);
@@ -506,7 +517,7 @@ addEventListener("offline", broken);
 addEventListener("online", () => { retry = 500; broken(); });
 function listen() {
   source?.close();
-  source = new EventSource("/events?after=" + at());
+  source = new EventSource("/events?after=" + from);
   source.onopen = () => {
     retry = 1000;
     connected(true);
@@ -518,13 +529,15 @@ function listen() {
     if (source.readyState === EventSource.CLOSED) broken();
   };
   source.addEventListener("turn", (event) => turned(JSON.parse(event.data)));
-  source.addEventListener("state_change", (event) => {
-    const c = JSON.parse(event.data);
+  source.addEventListener("state_change", async (event) => {
+    const c = JSON.parse(event.data), way = find(c.card)?.way;
+    from = event.lastEventId;
+    if (way) await soon(way, 2000); // the reply says whose it is
     const card = find(c.card) ?? over.get(c.card);
     if (c.outcome && card) {
-      const mine = card.classList.contains("over");
-      end(card, mine ? "" : c.answer ?? "", card.mine ?? (c.answer && c.by && !c.elsewhere ? "by " + c.by : ended(c)), stepsOf(c));
-      if (!mine && !card.mine) say("A question was " + ended(c));
+      const over = card.matches(".over");
+      end(card, card.querySelector(".receipt b")?.textContent ? "" : c.answer ?? "", !card.way && card.mine || (c.answer && c.by && !c.elsewhere ? "by " + c.by : ended(c)), stepsOf(c));
+      if (!over && !card.mine) say("A question was " + ended(c));
     }
     if (c.undelivered) say("A question was " + ended(c) + ", but it could not be delivered: " + c.undelivered);
     if (c.outcome) unseen.delete(c.card);
@@ -579,7 +592,12 @@ document.addEventListener("click", (event) => {
     say("The page has just moved. Click again.");
     open().forEach(halt); // nobody knows which of them it was meant for
   } else if (!card) halt(press.card); // it has begun in one
-  else if (!byKey) {
+  else {
+    if (card.mine && event.target.closest(".option")) {
+      event.preventDefault();
+      say("It is being sent.");
+    }
+    if (byKey) return;
     counted = card;
     pointed = event.target.closest("label")?.control;
   }
@@ -630,15 +648,16 @@ document.addEventListener("pointermove", (event) => {
 document.addEventListener("submit", submit);
 document.addEventListener("wheel", () => { if (document.activeElement.type === "number") document.activeElement.blur(); }, { passive: true }); // who scrolls sets no number
 byId("logout").addEventListener("submit", (event) => {
-  event.target.elements.page.value = secret();
-  forgetAll();
+  event.preventDefault();
+  say("Logging out…");
+  lazy("logout", { form: event.target, open, sendNow, secret, forgetAll, say });
 });
 document.addEventListener("input", (event) => {
   const card = event.target.closest(".card");
   if (!card?.querySelector("form.answer")) return;
   const ask = event.target.closest(".missing");
   if (ask && answers(ask)) {
-    ask.classList.remove("missing");
+    moving(() => ask.classList.remove("missing"));
     if (!card.querySelector(".missing")) problem(card, "");
   }
   if (event.target.matches(".own") && event.target.value) {
@@ -674,16 +693,16 @@ function goTo() {
 }
 function visit(card) {
   choose(card);
-  moving(() => card.scrollIntoView({ block: "start", behavior: "instant" }));
+  moving(() => card.scrollIntoView());
   rest(card);
 }
-const { hold, release, halt } = acts({ say, send, rest });
+const { hold, release, halt } = acts({ say, send, rest, moving });
 const { draw, choose, compact } = rows({ open, inUse, moved, moving, rearrange, rest, fetches });
 lazily("#phone-button", "phone", { headers });
 lazily("#keys-button", "sheet");
 lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, countSeen, bared, settling });
 away(say);
-notifications({ say, rearrange });
+notifications({ say, rearrange, lazy });
 keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled, opens: choose });
 open().forEach(begin);
 if (open().some((c) => c.matches(".stub") && begun(c))) refreshSoon();
@@ -695,4 +714,4 @@ function whole() { rearrange(() => document.documentElement.classList.add("whole
 if (location.hash) whole(); else addEventListener("load", () => setTimeout(whole));
 goTo();
 listen();
-sweep();
+if (strays(open()).length) lazy("sweep", { open, strays, parse, drop });

@@ -28,7 +28,7 @@ export function rows({ open, inUse, moved, moving, rearrange, rest, fetches }) {
     rearrange(draw, null, card);
     rest(card);
     const box = card.getBoundingClientRect(); // all of it is in view, or its beginning
-    moving(() => scrollBy({ top: Math.max(0, Math.min(box.bottom + 16 - innerHeight, box.top - 64)), behavior: "instant" }));
+    moving(() => scrollBy(0, Math.max(0, Math.min(box.bottom + 16 - innerHeight, box.top - 64))));
   }
   return { draw, choose, compact: () => compact };
 }

@@ -3,7 +3,7 @@
 // somebody looks at. The end of what is permitted carries a mark that the hub wants to have.
 const long = 150; // milliseconds
 const found = new WeakSet(), away = new WeakSet(); // ends that were in view; that were looked for and were not
-let ready = () => {};
+let ready, grows; // the page's
 const timers = new WeakMap();
 
 const watcher = new IntersectionObserver((list) => {
@@ -26,7 +26,7 @@ function note(end, hidden) {
     return;
   }
   watcher.unobserve(end);
-  if (end.dataset.seen) corners(end.parentElement);
+  if (end.dataset.seen) grows(card, () => corners(end.parentElement));
   found.add(end);
   ready(card);
 }
@@ -45,7 +45,7 @@ function corners(thing) {
   }
 }
 
-export function onSeen(f) { ready = f; }
+export function onSeen(...page) { [ready, grows] = page; }
 const ends = (part) => [...part.querySelectorAll(".end")];
 export function watch(card) {
   for (const end of ends(card)) if (!found.has(end)) watcher.observe(end);
@@ -94,6 +94,6 @@ export function decidable(card, part) {
 }
 // Brings a card there, with the part if both fit.
 export function bring(card, part) {
-  card.scrollIntoView({ block: "start", behavior: "instant" });
-  if (part && !waits(card) && !decidable(card, part)) part.scrollIntoView({ block: "end", behavior: "instant" });
+  card.scrollIntoView();
+  if (part && !waits(card) && !decidable(card, part)) part.scrollIntoView({ block: "end" });
 }

@@ -222,8 +222,7 @@ func Withdrawn(ctx context.Context) convert.Outcome {
 // the wire its message, and not its JSON.
 func Words(err error) string {
 	text := err.Error()
-	var re *acp.RequestError
-	if errors.As(err, &re) && re != nil {
+	if re, ok := errors.AsType[*acp.RequestError](err); ok && re != nil {
 		text = strings.ReplaceAll(text, re.Error(), re.Message)
 	}
 	return text

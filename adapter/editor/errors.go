@@ -12,8 +12,7 @@ import (
 
 // requestError is an error as the editor gets it.
 func requestError(err error) *acp.RequestError {
-	var re *acp.RequestError
-	if errors.As(err, &re) {
+	if re, ok := errors.AsType[*acp.RequestError](err); ok {
 		return re
 	}
 	return conn.Internal(err.Error())

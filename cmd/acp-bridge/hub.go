@@ -173,8 +173,7 @@ func inPlace(cmd *exec.Cmd, s streams, sent ...os.Signal) error {
 		}
 	}()
 	err := cmd.Wait()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return cli.Exit{Code: max(exitFailed, exit.ExitCode())}
 	}
 	return err

@@ -131,8 +131,7 @@ func checkProgram(file string) error {
 
 // reason is err without the path, which the caller has named.
 func reason(err error) string {
-	var pe *os.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		err = pe.Err
 	}
 	return err.Error()

@@ -31,8 +31,7 @@ func (c *Conn) read() {
 		if c.ctx.Err() != nil {
 			return
 		}
-		var over *ndjson.TooLong
-		if errors.As(err, &over) {
+		if over, ok := errors.AsType[*ndjson.TooLong](err); ok {
 			c.tooLong(over)
 			continue
 		}

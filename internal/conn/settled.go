@@ -20,8 +20,7 @@ import (
 // asked because ctx has ended.
 func CancelParams(ctx context.Context, id json.RawMessage) []byte {
 	params := map[string]any{"requestId": id}
-	var there life.Elsewhere
-	if errors.As(context.Cause(ctx), &there) {
+	if there, ok := errors.AsType[life.Elsewhere](context.Cause(ctx)); ok {
 		params["_meta"] = map[string]any{"acp-bridge": map[string]any{"settled": map[string]string{"outcome": there.Outcome, "by": there.By}}}
 	}
 	return clean.JSON(params)

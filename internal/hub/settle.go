@@ -67,8 +67,7 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 	ref.May = may
 	end := &End{Outcome: o.Status.String(), Answers: ask.Kept(r.Call, o.Answers), Reason: o.Reason, By: by, Elsewhere: true, Delivered: now, Consumed: now}
 	settled, err := b.settle(ctx, r, end, ref.May)
-	var late *SettledError
-	if errors.As(err, &late) {
+	if errors.As(err, new(*SettledError)) {
 		_, refused := b.Refuse(ctx, ref, tooLate(o, by))
 		return nil, errors.Join(err, refused)
 	}
@@ -332,8 +331,7 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 		return nil, err
 	}
 	written, err := b.settle(ctx, r, end, ref.May)
-	var late *SettledError
-	if errors.As(err, &late) && end.same(late.End) {
+	if late, ok := errors.AsType[*SettledError](err); ok && end.same(late.End) {
 		return r, nil
 	}
 	return written, err

@@ -216,8 +216,7 @@ func (s *conversation) hear() {
 func (s *conversation) start(ctx context.Context) error {
 	resume := s.prompted.Load()
 	err := s.launch(ctx, resume)
-	var exit *claude.ExitError
-	if resume && errors.As(err, &exit) && len(exit.Errors) > 0 {
+	if exit, ok := errors.AsType[*claude.ExitError](err); resume && ok && len(exit.Errors) > 0 {
 		// The CLI has nothing under this id: it died before it wrote anything.
 		s.agent.log.Warn("the conversation could not be resumed, a new one begins", "session", s.id, "err", err)
 		if s.launch(ctx, false) == nil {

@@ -20,12 +20,10 @@ const loginHelp = "Claude Code is not logged in: run `acp-bridge login` or `clau
 
 // processError turns an error of the CLI's process into one for the editor.
 func processError(err error) *acp.RequestError {
-	var re *acp.RequestError
-	if errors.As(err, &re) {
+	if re, ok := errors.AsType[*acp.RequestError](err); ok {
 		return re
 	}
-	var exit *claude.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*claude.ExitError](err); ok {
 		return conn.Internal(exit.Error())
 	}
 	return conn.Internal(err.Error())

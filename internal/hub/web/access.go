@@ -351,19 +351,6 @@ func (a *Access) here(d Device) error {
 	return nil
 }
 
-// hash is that of a token; nil if it is not known.
-func (k *kept) hash(device string) []byte {
-	if device == Owner {
-		return k.Owner
-	}
-	for _, d := range k.Devices {
-		if d.Name == device {
-			return d.Hash
-		}
-	}
-	return nil
-}
-
 // hashes are those of all tokens.
 func (a *Access) hashes() [][]byte {
 	k := a.kept.Load()

@@ -52,8 +52,7 @@ type refusedError struct {
 func (e refusedError) Unwrap() error { return e.error }
 
 func refused(name string, body []byte, err error) error {
-	var bad *convert.InputError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*convert.InputError](err); ok {
 		if result, ok := dialect.Refuse(body, name, bad); ok {
 			return refusedError{err, result}
 		}

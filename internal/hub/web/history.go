@@ -41,8 +41,8 @@ type settled struct {
 	Cwd          string `json:"cwd,omitempty"`
 	Detail       string `json:"detail,omitempty"`
 	// Questions have their answers with them.
-	Questions []answeredQuestion `json:"questions"`
-	Asked     time.Time          `json:"asked"`
+	Questions []hublink.WaitingQuestion `json:"questions"`
+	Asked     time.Time                 `json:"asked"`
 	ending
 	// Seconds is how long it took from the question to its end.
 	Seconds float64 `json:"seconds"`
@@ -51,32 +51,13 @@ type settled struct {
 	Forgotten bool `json:"forgotten,omitempty"`
 }
 
-type answeredQuestion struct {
-	question
-	Answer *givenAnswer `json:"answer,omitempty"`
-}
-
-type givenAnswer struct {
-	Selected []string `json:"selected,omitempty"`
-	Text     string   `json:"text,omitempty"`
-	Note     string   `json:"note,omitempty"`
-}
-
 func settledOf(r *hub.Record) settled {
-	s := settled{
+	return settled{
 		Group: shownGroup(r), Conversation: r.Conversation, Question: r.ID, Kind: r.Kind, Title: titleOf(r),
 		Agent: r.Agent, Machine: r.Machine, Cwd: r.Dir, Detail: r.Detail, Asked: r.Asked.UTC(), ending: *endingOf(r),
 		Seconds: max(0, r.End.At.Round(0).Sub(r.Asked.Round(0))).Seconds(), Reason: r.End.Reason, Forgotten: r.End.Forgotten,
+		Questions: hublink.WaitingQuestions(r.Call.Questions, r.End.Answers),
 	}
-	for i, q := range questionsOf(r) {
-		a := answeredQuestion{question: q}
-		if i < len(r.End.Answers) && !r.End.Answers[i].Empty() {
-			given := r.End.Answers[i]
-			a.Answer = &givenAnswer{given.Selected, given.Text, given.Note}
-		}
-		s.Questions = append(s.Questions, a)
-	}
-	return s
 }
 
 // history lists what was settled, the last settled first: a page for browsers,

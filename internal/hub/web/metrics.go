@@ -29,12 +29,10 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
 
 // isReady says why the hub cannot be used now, or nil.
 func (s *Server) isReady() error {
-	select {
-	case <-s.serving.Done():
+	if s.serving.Err() != nil {
 		return errClosing
-	default:
-		return s.board.Ready()
 	}
+	return s.board.Ready()
 }
 
 // metrics writes what is counted in the text format of Prometheus. There is no

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -184,14 +185,7 @@ const anyName = "*"
 var numbered = regexp.MustCompile(`^[abtn][0-9]{1,4}$`)
 
 func known(names, name string) bool {
-	has := func(name string) bool {
-		for n := range strings.FieldsSeq(names) {
-			if n == name {
-				return true
-			}
-		}
-		return false
-	}
+	has := func(name string) bool { return slices.Contains(strings.Fields(names), name) }
 	return has(name) && !strings.HasSuffix(name, "*") || numbered.MatchString(name) && has(name[:1]+"*")
 }
 

@@ -16,26 +16,12 @@ import (
 
 // state is where a conversation stands.
 type state struct {
-	Type      string     `json:"type"`
-	ToolUseID string     `json:"tool_use_id,omitempty"`
-	Revision  uint64     `json:"revision,omitempty"`
-	Questions []question `json:"questions,omitempty"`
+	Type      string                    `json:"type"`
+	ToolUseID string                    `json:"tool_use_id,omitempty"`
+	Revision  uint64                    `json:"revision,omitempty"`
+	Questions []hublink.WaitingQuestion `json:"questions,omitempty"`
 	// Gone says that the asker has not been heard of for a while.
 	Gone bool `json:"asker_gone,omitempty"`
-}
-
-type question struct {
-	Question    string   `json:"question"`
-	Header      string   `json:"header,omitempty"`
-	Options     []option `json:"options"`
-	MultiSelect bool     `json:"multiSelect"`
-	Closed      bool     `json:"closed,omitempty"`
-}
-
-type option struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
-	Preview     string `json:"preview,omitempty"`
 }
 
 const (
@@ -55,9 +41,7 @@ func stateOf(r *hub.Record) state {
 		}
 		return state{Type: idle}
 	}
-	st := state{Type: awaiting, ToolUseID: r.ID, Revision: seenOf(r), Gone: r.Gone}
-	st.Questions = questionsOf(r)
-	return st
+	return state{Type: awaiting, ToolUseID: r.ID, Revision: seenOf(r), Gone: r.Gone, Questions: hublink.WaitingQuestions(r.Call.Questions, nil)}
 }
 
 // seenOf is the number of what is shown: its revision, and how its fingerprint begins. A store
@@ -65,17 +49,6 @@ func stateOf(r *hub.Record) state {
 func seenOf(r *hub.Record) (n uint64) {
 	_, _ = fmt.Sscanf(r.Fingerprint(), "%5x", &n)
 	return r.Revision<<20 | n
-}
-
-func questionsOf(r *hub.Record) []question {
-	list := make([]question, len(r.Call.Questions))
-	for i, q := range r.Call.Questions {
-		list[i] = question{Question: q.Text, Header: q.Header, MultiSelect: q.MultiSelect, Closed: q.Closed, Options: []option{}}
-		for _, o := range q.Options {
-			list[i].Options = append(list[i].Options, option{o.Label, o.Description, o.Preview})
-		}
-	}
-	return list
 }
 
 // conversation is one as GET /conversations shows it.

@@ -162,8 +162,8 @@ func (a *Access) take(data []byte, revision uint64) error {
 	}
 	a.kept.Store(&k)
 	for l, b := range a.there {
-		was := before.hash(l.device)
-		if !k.holds(l) || was != nil && !slices.Equal(was, k.hash(l.device)) { // or it is another of that name
+		was, _ := before.device(l.device)
+		if now, _ := k.device(l.device); !k.holds(l) || was.token != "" && was.token != now.token { // or it is another of that name
 			delete(a.there, l)
 			b.end()
 		}
@@ -231,17 +231,9 @@ func (a *Access) fenceOff(ctx context.Context, before, after *kept) error {
 
 // less reports whether somebody may no longer do what they could before.
 func (k *kept) less(before *kept) bool {
-	if !slices.Equal(k.Owner, before.Owner) {
-		return true
-	}
-	for _, d := range before.Devices {
-		if !k.still(d.known()) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(before.Sessions, func(s loginSession) bool {
-		return !k.holds(login{s.Device, string(s.Hash)})
-	})
+	return !slices.Equal(k.Owner, before.Owner) ||
+		slices.ContainsFunc(before.Devices, func(d keptDevice) bool { return !k.still(d.known()) }) ||
+		slices.ContainsFunc(before.Sessions, func(s loginSession) bool { return !k.holds(login{s.Device, string(s.Hash)}) })
 }
 
 // file is a vault that only one process uses at a time.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,12 +46,7 @@ func doctorCommand(fs *flagSet) runner {
 	fs.StringVar(&o.agent, "agent", "", "with --editor: print the settings for this `agent` behind acp-bridge proxy")
 	fs.Values("agent", agentNames()...)
 	fs.BoolVar(&o.asJSON, "json", false, "print JSON")
-	return func(ctx context.Context, args []string, s streams) error {
-		if err := fs.ParseFlags(args, ""); err != nil {
-			return err
-		}
-		return o.run(ctx, s)
-	}
+	return fs.Alone(o.run)
 }
 
 func (o *doctorOptions) run(ctx context.Context, s streams) error {
@@ -73,10 +69,8 @@ func (o *doctorOptions) run(ctx context.Context, s streams) error {
 	if err := printFindings(s, findings, o.asJSON); err != nil {
 		return err
 	}
-	for _, f := range findings {
-		if !f.OK {
-			return errUnwell
-		}
+	if slices.ContainsFunc(findings, func(f watch.Finding) bool { return !f.OK }) {
+		return errUnwell
 	}
 	return nil
 }

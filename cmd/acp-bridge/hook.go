@@ -96,10 +96,7 @@ func awayCommand(away bool) func(*flagSet) runner {
 	return func(fs *flagSet) runner {
 		var h hubFlags
 		h.flags(fs)
-		return func(ctx context.Context, args []string, s streams) error {
-			if err := fs.ParseFlags(args, ""); err != nil {
-				return err
-			}
+		return fs.Alone(func(ctx context.Context, s streams) error {
 			err := h.atLocalHub()
 			if err == nil {
 				err = h.hasToken()
@@ -116,6 +113,6 @@ func awayCommand(away bool) func(*flagSet) runner {
 			}
 			_, err = io.WriteString(s.Out, said)
 			return err
-		}
+		})
 	}
 }

@@ -62,12 +62,7 @@ func loginAsServed(ctx context.Context, args, flags []string, s streams) error {
 func loginCommand(fs *flagSet) runner {
 	explicit := fs.String("claude", "", "`path` of the Claude Code executable (default: found)")
 	console := fs.Bool("console", false, "log in with an Anthropic Console account, billed by usage, instead of a Claude plan")
-	return func(ctx context.Context, args []string, s streams) error {
-		if err := fs.ParseFlags(args, ""); err != nil {
-			return err
-		}
-		return login(ctx, *explicit, *console, s)
-	}
+	return fs.Alone(func(ctx context.Context, s streams) error { return login(ctx, *explicit, *console, s) })
 }
 
 func login(ctx context.Context, explicit string, console bool, s streams) error {

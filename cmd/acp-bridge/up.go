@@ -33,10 +33,7 @@ const upStateName = "up.json"
 // for questions.
 func upCommand(do func(*upState, context.Context, streams) error) func(*flagSet) runner {
 	return func(fs *flagSet) runner {
-		return func(ctx context.Context, args []string, s streams) error {
-			if err := fs.ParseFlags(args, ""); err != nil {
-				return err
-			}
+		return fs.Alone(func(ctx context.Context, s streams) error {
 			_ = os.Unsetenv(hubEnv)
 			_ = os.Unsetenv(tokenEnv)
 			var st upState
@@ -44,7 +41,7 @@ func upCommand(do func(*upState, context.Context, streams) error) func(*flagSet)
 				return err
 			}
 			return do(&st, ctx, s)
-		}
+		})
 	}
 }
 

@@ -96,17 +96,14 @@ func (p *Program) versionCommand() Command {
 		Name: "version", Summary: "print the version", About: "Print the version, the commit it was built from, and the folder for what is kept. --version does the same.",
 		Examples: []Example{{p.Name + " version", ""}},
 		Make: func(fs *Flags) Runner {
-			return func(_ context.Context, args []string, s Streams) error {
-				if err := fs.ParseFlags(args, ""); err != nil {
-					return err
-				}
+			return fs.Alone(func(_ context.Context, s Streams) error {
 				said := p.Name + " " + p.Version() + "\ncommit: " + Commit() + "\n"
 				if dir, err := p.Data(); err == nil {
 					said += "data:   " + clean.Line(dir) + "\n"
 				}
 				_, err := io.WriteString(s.Out, said)
 				return err
-			}
+			})
 		},
 	}
 }

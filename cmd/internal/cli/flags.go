@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -102,6 +103,16 @@ func (f *Flags) ParseFlags(args []string, why string) error {
 		err = Misused("unexpected argument %q%s", file, why)
 	}
 	return err
+}
+
+// Alone runs a command that takes flags and nothing else.
+func (f *Flags) Alone(run func(context.Context, Streams) error) Runner {
+	return func(ctx context.Context, args []string, s Streams) error {
+		if err := f.ParseFlags(args, ""); err != nil {
+			return err
+		}
+		return run(ctx, s)
+	}
 }
 
 // ParseAgent reads flags, and an agent with its arguments behind a double dash.

@@ -20,13 +20,10 @@ func (p *Program) manCommand() Command {
 			{p.Name + " man >~/.local/share/man/man1/" + p.Name + ".1", "keep it"},
 		},
 		Make: func(fs *Flags) Runner {
-			return func(_ context.Context, args []string, s Streams) error {
-				if err := fs.ParseFlags(args, ""); err != nil {
-					return err
-				}
+			return fs.Alone(func(_ context.Context, s Streams) error {
 				_, err := io.WriteString(s.Out, p.Manual())
 				return err
-			}
+			})
 		},
 	}
 }

@@ -100,8 +100,7 @@ func (a *Adapter) post(ctx context.Context, e *entry) error {
 			if it.Secret { // desks keep what they are told
 				return errSecretAtDesk
 			}
-			_, err := e.form.Reply(convert.Outcome{Status: convert.Answered, Answers: answers})
-			return err
+			return e.form.Fits(answers)
 		}
 	}
 	ticket := a.place(ctx, it)

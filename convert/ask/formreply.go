@@ -71,6 +71,12 @@ func (f FormCall) Check(i int, a convert.Answer) error {
 	return f.put(map[string]json.RawMessage{}, i, a)
 }
 
+// Fits reports answers that the form does not take.
+func (f FormCall) Fits(answers []convert.Answer) error {
+	_, err := f.Reply(convert.Outcome{Status: convert.Answered, Answers: answers})
+	return err
+}
+
 // Expects says in words what question i takes.
 func (f FormCall) Expects(i int) string {
 	if i >= len(f.fields) {

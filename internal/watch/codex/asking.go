@@ -48,10 +48,7 @@ func (r *run) request(m gjson.Result) {
 	root := r.root(t)
 	o := &opened{thread: t.id, item: item, root: root.id, said: make(chan struct{})}
 	// One call may ask more than once, and what an MCP server asks has no name.
-	o.name = strings.Trim(p.Get("itemId").Str+"-"+p.Get("approvalId").Str, "-")
-	if o.name == "" {
-		o.name = life.Mint()
-	}
+	o.name = cmp.Or(strings.Trim(p.Get("itemId").Str+"-"+p.Get("approvalId").Str, "-"), life.Mint())
 	it.Agent, it.Dir, it.About.Title = "Codex", cmp.Or(p.Get("cwd").Str, t.dir), root.name
 	root.words.Tell(&it.About)
 	it.Call.Session, it.Call.ID = root.id, o.name

@@ -59,11 +59,7 @@ func (r *run) elicited(id string, p gjson.Result) (it desk.Item, item string, an
 	if err != nil || form.Secret() {
 		return it, "", nil
 	}
-	it = desk.Item{Kind: desk.Form, Call: form.Call}
-	it.Check = func(answers []convert.Answer) error {
-		_, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: answers})
-		return err
-	}
+	it = desk.Item{Kind: desk.Form, Call: form.Call, Check: form.Fits}
 	return it, "", func(ctx context.Context, o *opened, outcome convert.Outcome) error {
 		reply, err := form.Reply(outcome)
 		if err != nil {

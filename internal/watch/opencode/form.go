@@ -28,13 +28,9 @@ func (s *service) form(ctx context.Context, f gjson.Result, dir string) {
 	if err != nil || call.Secret() {
 		return
 	}
-	it := desk.Item{Kind: desk.Form, Call: call.Call, Dir: dir}
+	it := desk.Item{Kind: desk.Form, Call: call.Call, Dir: dir, Check: call.Fits}
 	if f.Get("metadata.kind").Str == "question" {
 		it.Kind = desk.Question
-	}
-	it.Check = func(answers []convert.Answer) error {
-		_, err := call.Reply(convert.Outcome{Status: convert.Answered, Answers: answers})
-		return err
 	}
 	read := func(p gjson.Result) (convert.Outcome, error) {
 		o, _, err := call.Read(clean.JSON(map[string]any{"action": "accept", "content": contentOf(f.Get("fields"), p.Get("answer"))}))

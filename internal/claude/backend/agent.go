@@ -302,13 +302,7 @@ func (a *backend) Request(ctx context.Context, method string, params json.RawMes
 	case methodStatus:
 		return handle(params, func(r acp.CloseSessionRequest) (any, error) { return a.sessionStatus(r.SessionId) })
 	case methodSetTitle:
-		return handle(params, func(r acp.CloseSessionRequest) (any, error) {
-			title, err := titleOf(params)
-			if err != nil {
-				return nil, err
-			}
-			return a.setTitle(r.SessionId, title)
-		})
+		return handle(params, func(r acp.CloseSessionRequest) (any, error) { return a.setTitle(r.SessionId, params) })
 	case acp.AgentMethodSessionSetMode, acp.AgentMethodSessionSetConfigOption, acp.AgentMethodSessionClose:
 		return handle(params, func(r struct {
 			SessionID string `json:"sessionId"`
@@ -335,11 +329,7 @@ func (s *conversation) Request(ctx context.Context, method string, params json.R
 	case methodStatus:
 		return object{"status": "open"}, nil
 	case methodSetTitle:
-		title, err := titleOf(params)
-		if err != nil {
-			return nil, err
-		}
-		return s.setTitle(ctx, title)
+		return s.setTitle(ctx, params)
 	}
 	return s.agent.Request(ctx, method, params)
 }

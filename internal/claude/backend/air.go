@@ -50,16 +50,6 @@ func (p *painter) toolForAIR(t display.Tool, meta object) object {
 }
 
 // kindForAIR is what AIR shows a permission mode as.
-func kindForAIR(mode acp.SessionModeId) string {
-	switch mode {
-	case "default", "acceptEdits":
-		return "standard"
-	case "plan":
-		return "plan"
-	case "auto":
-		return "auto_review"
-	case "bypassPermissions":
-		return "full_access"
-	}
-	return ""
+var kindForAIR = map[acp.SessionModeId]string{
+	"default": "standard", "acceptEdits": "standard", "plan": "plan", "auto": "auto_review", "bypassPermissions": "full_access",
 }

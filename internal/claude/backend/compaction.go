@@ -41,20 +41,20 @@ func (p *painter) status(m claude.Message) {
 	}
 	switch result := m.Get("compact_result").Str; {
 	case m.Get("status").Str == "compacting":
-		if p.compaction == nil {
-			p.compacts(m)
-		}
+		p.compacts(m)
 	case result == "success":
 		p.compacted(m)
 	case result == "failed":
-		if p.compaction == nil {
-			p.compacts(m)
-		}
+		p.compacts(m)
 		p.compactionIs("failed", m.Get("compact_error").String())
 	}
 }
 
+// compacts notes that it has begun, if it has not before.
 func (p *painter) compacts(m claude.Message) {
+	if p.compaction != nil {
+		return
+	}
 	p.compaction = &compaction{id: messageID(m)}
 	if p.client.compaction {
 		p.compactionUpdate(object{"status": "in_progress"})
@@ -65,9 +65,7 @@ func (p *painter) compacts(m claude.Message) {
 
 // compacted notes that it is done. The summary follows, if anything does.
 func (p *painter) compacted(m claude.Message) {
-	if p.compaction == nil {
-		p.compacts(m)
-	}
+	p.compacts(m)
 	p.compaction.done = true
 }
 

@@ -75,7 +75,7 @@ func (s *conversation) modes() *acp.SessionModeState {
 	state := &acp.SessionModeState{CurrentModeId: acp.SessionModeId(current)}
 	air := s.agent.editor().air
 	for _, m := range modeNames {
-		if kind := kindForAIR(m.Id); air && kind != "" {
+		if kind := kindForAIR[m.Id]; air && kind != "" {
 			m.Meta = forAIR(nil, "kind", kind)
 		}
 		if s.has(string(m.Id)) || string(m.Id) == current {

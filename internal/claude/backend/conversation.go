@@ -269,18 +269,16 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 	}
 	p.proc = proc
 	info, err := proc.Initialize(ctx)
+	if err == nil {
+		err = s.lower(ctx, proc, info)
+	}
+	if err == nil {
+		s.tune(ctx, proc, info)
+		err = context.Cause(s.ctx)
+	}
 	if err != nil {
 		_ = proc.Close(context.Background())
 		return err
-	}
-	if err := s.lower(ctx, proc, info); err != nil {
-		_ = proc.Close(context.Background())
-		return err
-	}
-	s.tune(ctx, proc, info)
-	if s.ctx.Err() != nil {
-		_ = proc.Close(context.Background())
-		return context.Cause(s.ctx)
 	}
 	s.choose(func(c *choices) { c.mode = cmp.Or(c.mode, info.Mode) })
 	s.info.Store(info)

@@ -74,12 +74,7 @@ var asks = oneOf("default", "plan", "dontAsk")
 // the user's out: what they forbid is then missing.
 func someSources(v gjson.Result) bool {
 	list, _ := stringList(v)
-	for _, source := range []string{"user", "project", "local"} {
-		if !slices.Contains(list, source) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"user", "project", "local"}, func(source string) bool { return !slices.Contains(list, source) })
 }
 
 // some reports whether there is anything in a list.

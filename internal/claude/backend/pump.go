@@ -139,9 +139,7 @@ func (p *pump) drain(drained chan struct{}) {
 	defer close(drained)
 	err := p.proc.Wait(context.Background())
 	if errors.Is(err, claude.ErrClosed) {
-		if err = context.Cause(p.s.ctx); err == nil {
-			err = editor.ErrSessionClosed
-		}
+		err = cmp.Or(context.Cause(p.s.ctx), editor.ErrSessionClosed)
 	}
 	p.s.running.Store(nil)
 	p.lane.Enter()

@@ -108,11 +108,19 @@ func titleOf(params json.RawMessage) (string, error) {
 }
 
 // setTitle names a session that is not open, where the CLI keeps its name.
-func (a *backend) setTitle(id acp.SessionId, title string) (any, error) {
+func (a *backend) setTitle(id acp.SessionId, params json.RawMessage) (any, error) {
+	title, err := titleOf(params)
+	if err != nil {
+		return nil, err
+	}
 	path, cli, err := a.find(nil, id, "")
 	if err != nil {
 		return nil, err
 	}
+	return keepTitle(path, cli, title)
+}
+
+func keepTitle(path, cli, title string) (any, error) {
 	if err := transcript.SetTitle(path, cli, title); err != nil {
 		return nil, conn.Internal("the title was not kept: " + err.Error())
 	}
@@ -120,7 +128,11 @@ func (a *backend) setTitle(id acp.SessionId, title string) (any, error) {
 }
 
 // setTitle names the session. The CLI keeps the name if it runs.
-func (s *conversation) setTitle(ctx context.Context, title string) (any, error) {
+func (s *conversation) setTitle(ctx context.Context, params json.RawMessage) (any, error) {
+	title, err := titleOf(params)
+	if err != nil {
+		return nil, err
+	}
 	if proc := s.process(); proc != nil {
 		if _, err := proc.Control(ctx, "rename_session", object{"title": title}); err == nil {
 			return object{"title": title}, nil
@@ -130,10 +142,7 @@ func (s *conversation) setTitle(ctx context.Context, title string) (any, error) 
 	if err != nil {
 		return nil, conn.Invalid("a session gets its title with its first prompt")
 	}
-	if err := transcript.SetTitle(path, s.cliID(), title); err != nil {
-		return nil, conn.Internal("the title was not kept: " + err.Error())
-	}
-	return object{"title": title}, nil
+	return keepTitle(path, s.cliID(), title)
 }
 
 // turnUsage is what a turn took, for a client that reads it.

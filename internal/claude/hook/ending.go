@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -167,16 +168,7 @@ func (e Event) refused(h Held) Ending {
 }
 
 func sameAnswers(a, b gjson.Result) bool {
-	x, y := a.Map(), b.Map()
-	if len(x) != len(y) {
-		return false
-	}
-	for q, answer := range x {
-		if y[q].String() != answer.String() {
-			return false
-		}
-	}
-	return true
+	return maps.EqualFunc(a.Map(), b.Map(), func(x, y gjson.Result) bool { return x.String() == y.String() })
 }
 
 // given are the answers that a question's tool has run with.

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"hash/maphash"
@@ -164,9 +165,7 @@ func (x *index) read(r *record, line []byte) {
 		}
 		return true
 	})
-	if r.parent == 0 { // a compaction cuts the chain, not the conversation
-		r.parent = logical
-	}
+	r.parent = cmp.Or(r.parent, logical) // a compaction cuts the chain, not the conversation
 	set(hasResult, r.flags&isUser != 0 && bytes.Contains(line, []byte(`"tool_result"`)))
 	set(hasQuestion, r.flags&isAssistant != 0 && bytes.Contains(line, []byte(`"`+questionTool+`"`)))
 }

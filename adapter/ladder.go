@@ -34,19 +34,9 @@ const (
 )
 
 // String returns the name that the rung has in flags and logs.
-func (r Rung) String() string {
-	switch r {
-	case Form:
-		return "form"
-	case Permission:
-		return "permission"
-	case Conversation:
-		return "message"
-	case Elsewhere:
-		return "hub"
-	}
-	return "auto"
-}
+func (r Rung) String() string { return cmp.Or(rungs[r], "auto") }
+
+var rungs = map[Rung]string{Form: "form", Permission: "permission", Conversation: "message", Elsewhere: "hub"}
 
 // usable reports whether a rung can be tried in this session.
 func (a *Adapter) usable(e *entry, r Rung) bool {

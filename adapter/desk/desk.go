@@ -48,17 +48,9 @@ const (
 )
 
 // String returns the kind in lower case.
-func (k Kind) String() string {
-	switch k {
-	case Question:
-		return "question"
-	case Form:
-		return "form"
-	case Permission:
-		return "permission"
-	}
-	return "unknown"
-}
+func (k Kind) String() string { return cmp.Or(kinds[k], "unknown") }
+
+var kinds = map[Kind]string{Question: "question", Form: "form", Permission: "permission"}
 
 // Item is something that a person is asked.
 type Item struct {
@@ -101,17 +93,9 @@ const (
 )
 
 // String returns the state in lower case.
-func (s State) String() string {
-	switch s {
-	case Queued:
-		return "queued"
-	case Asking:
-		return "asking"
-	case Settled:
-		return "settled"
-	}
-	return "unknown"
-}
+func (s State) String() string { return cmp.Or(states[s], "unknown") }
+
+var states = map[State]string{Queued: "queued", Asking: "asking", Settled: "settled"}
 
 // stateOf is what people see of a life.
 func stateOf(l life.State) State {

@@ -65,10 +65,8 @@ var carrierNet = netip.MustParsePrefix("100.64.0.0/10")
 // an address that the internet does not know, or from a neighbour.
 func inLAN(local, remote netip.Addr, own []netip.Prefix) bool {
 	local, remote = local.Unmap().WithZone(""), remote.Unmap().WithZone("")
-	if local.IsLoopback() || local.IsPrivate() || local.IsLinkLocalUnicast() || carrierNet.Contains(local) {
-		return true
-	}
-	return slices.ContainsFunc(own, func(a netip.Prefix) bool { return a.Addr() == local && a.Masked().Contains(remote) })
+	return local.IsLoopback() || local.IsPrivate() || local.IsLinkLocalUnicast() || carrierNet.Contains(local) ||
+		slices.ContainsFunc(own, func(a netip.Prefix) bool { return a.Addr() == local && a.Masked().Contains(remote) })
 }
 
 // site is where a hub is.

@@ -257,13 +257,10 @@ func readToken(o options) (string, error) {
 // one is from a start on a full disk.
 func ownerToken(o options) (string, error) {
 	name := tokenPath(o)
-	data, err := os.ReadFile(name)
-	token := strings.TrimSpace(string(data))
+	token, err := readToken(o)
 	switch {
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return "", err
-	case token != "":
-		return token, hublink.CheckToken(name, token)
+	case token != "", err != nil && !errors.Is(err, os.ErrNotExist):
+		return token, err
 	case err == nil && o.tokenFile != "":
 		return "", fmt.Errorf("the owner's token: %s is empty", name)
 	}

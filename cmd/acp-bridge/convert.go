@@ -180,17 +180,7 @@ func readReplies(name string, data []byte, form bool) ([]json.RawMessage, error)
 
 // kindOf names what a JSON document is, for an error.
 func kindOf(data []byte) string {
-	switch first := bytes.TrimSpace(data)[0]; first {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
+	return cmp.Or(kinds[bytes.TrimSpace(data)[0]], "a number")
 }
+
+var kinds = map[byte]string{'{': "an object", '[': "an array", '"': "a string", 't': "a boolean", 'f': "a boolean", 'n': "null"}

@@ -21,10 +21,8 @@ const permissionMethod = "session/request_permission"
 func (choice) recognises(d document) bool {
 	params := d.root.Get("params")
 	options := params.Get("options").Array()
-	if !d.isMethod(permissionMethod) || len(options) < 2 || isQwen(params.Get("toolCall")) {
-		return false
-	}
-	return !slices.ContainsFunc(options, func(o gjson.Result) bool { return o.Get("kind").Str != "allow_once" })
+	return d.isMethod(permissionMethod) && len(options) >= 2 && !isQwen(params.Get("toolCall")) &&
+		!slices.ContainsFunc(options, func(o gjson.Result) bool { return o.Get("kind").Str != "allow_once" })
 }
 
 func (choice) decode(d document) (convert.Call, error) {

@@ -10,10 +10,8 @@ type copilot struct{}
 
 // recognises needs a field that Opal's tool of the same name has not.
 func (copilot) recognises(d document) bool {
-	if d.tool == "ask_user" && isCopilotForm(d) {
-		return true
-	}
-	return (d.tool == "ask_user" || d.bare()) && d.input.Get("allow_freeform").Exists()
+	ours := d.tool == "ask_user"
+	return ours && isCopilotForm(d) || (ours || d.bare()) && d.input.Get("allow_freeform").Exists()
 }
 
 func (copilot) decode(d document) (convert.Call, error) {

@@ -252,10 +252,7 @@ func (l look) whole() bool {
 		}
 	}
 	title := gjson.Parse(l.members["title"]).Str
-	if l.input() != "" {
-		return true
-	}
-	return !isCut(title) && (strings.TrimSpace(title) != "" || len(content.Array()) > 0)
+	return l.input() != "" || !isCut(title) && (strings.TrimSpace(title) != "" || len(content.Array()) > 0)
 }
 
 // isCut reports whether a text looks like the beginning of a longer one.

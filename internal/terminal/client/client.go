@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -89,12 +90,7 @@ var ErrCancelled = errors.New("cancelled")
 //
 // r and w stay the caller's, as those of [conn.New] do.
 func Run(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
-	if o.In == nil {
-		o.In = os.Stdin
-	}
-	if o.Out == nil {
-		o.Out = os.Stdout
-	}
+	o.In, o.Out = cmp.Or[io.Reader](o.In, os.Stdin), cmp.Or[io.Writer](o.Out, os.Stdout)
 	if o.Environ == nil {
 		o.Environ = os.Getenv
 	}

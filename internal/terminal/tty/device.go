@@ -9,6 +9,7 @@
 package tty
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -106,12 +107,7 @@ func (d *Device) fill() error {
 		return fmt.Errorf("%w: %w", ErrNoTerminal, err)
 	}
 	d.opened = append(d.opened, f)
-	if d.in == nil {
-		d.in = f
-	}
-	if d.Out == nil {
-		d.Out = f
-	}
+	d.in, d.Out = cmp.Or[io.Reader](d.in, f), cmp.Or[io.Writer](d.Out, f)
 	return nil
 }
 

@@ -34,8 +34,5 @@ func stopProcess() bool {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGCONT)
 	defer signal.Stop(c)
-	if syscall.Kill(0, syscall.SIGTSTP) != nil {
-		return false
-	}
-	return proc.Within(c, stopTime)
+	return syscall.Kill(0, syscall.SIGTSTP) == nil && proc.Within(c, stopTime)
 }

@@ -154,7 +154,7 @@ var errUnrecorded = errors.New("there is no record of the questions any more")
 // cannot be used as it is comes with the error that says why.
 func (a *Asker) Claim(c convert.Call, sessions ...string) (*File, error) {
 	return a.inFolder(false, func(d *dir) (*File, error) {
-		ids, recs, err := d.records.all()
+		recs, err := d.records.all()
 		if err != nil {
 			return nil, err
 		}
@@ -162,15 +162,16 @@ func (a *Asker) Claim(c convert.Call, sessions ...string) (*File, error) {
 			// Its questions are as a record has them. What was left is that of the session's next
 			// process, until Forget.
 			by := life.Claimant{Session: session, Again: true, Words: life.Words{Kind: "question", Questions: asKept(c.Questions)}}
-			i := life.Claim(by, d.left(session, ids, recs))
+			i := life.Claim(by, d.left(session, recs))
 			if i < 0 {
 				continue
 			}
-			if err := a.hold(d, ids[i]); err != nil {
+			rec := recs[i]
+			if err := a.hold(d, rec.id); err != nil {
 				return nil, err
 			}
-			f := d.load(recs[i].File)
-			f.ID, f.Session, f.Questions = ids[i], recs[i].Session, recs[i].Questions // it may be damaged
+			f := d.load(rec.File)
+			f.ID, f.Session, f.Questions = rec.id, rec.Session, rec.Questions // it may be damaged
 			return f, f.Err
 		}
 		a.store.brought(d, c)
@@ -179,15 +180,15 @@ func (a *Asker) Claim(c convert.Call, sessions ...string) (*File, error) {
 }
 
 // left are the questions of a folder as a claim by that session sees them.
-func (d *dir) left(session string, ids []string, recs []*record) []life.Left {
+func (d *dir) left(session string, recs []*record) []life.Left {
 	left := make([]life.Left, len(recs))
 	for i, rec := range recs {
 		if !slices.Contains(rec.Sessions, session) || rec.Ticket == "" {
 			continue
 		}
-		left[i] = life.Left{Session: session, ID: ids[i], Gone: d.gone(ids[i]), Words: life.Words{Kind: "question", Questions: rec.Questions}}
+		left[i] = life.Left{Session: session, ID: rec.id, Gone: d.gone(rec.id), Words: life.Words{Kind: "question", Questions: rec.Questions}}
 		switch f := d.load(rec.File); {
-		case errors.Is(f.Err, ErrDamaged) && !d.mentions(rec.File, ids[i]), f.ID != "" && f.ID != ids[i], f.Foreign != nil:
+		case errors.Is(f.Err, ErrDamaged) && !d.mentions(rec.File, rec.id), f.ID != "" && f.ID != rec.id, f.Foreign != nil:
 			left[i].State = life.Withdrawn // a person has removed it, or put something in its place
 		case f.Settled():
 			left[i].State = life.Settled
@@ -224,12 +225,12 @@ const keepMissing = 24 * time.Hour
 
 // sweep forgets what a person has removed and nobody waits for.
 func (s *Store) sweep(d *dir) {
-	ids, recs, _ := d.records.all()
-	for i, rec := range recs {
+	recs, _ := d.records.all()
+	for _, rec := range recs {
 		_, err := d.root.Lstat(rec.File)
 		missing := errors.Is(err, fs.ErrNotExist) && s.now().Sub(rec.Asked) > keepMissing
-		if (missing || rec.Ticket == "") && d.gone(ids[i]) {
-			_ = d.records.remove(ids[i])
+		if (missing || rec.Ticket == "") && d.gone(rec.id) {
+			_ = d.records.remove(rec.id)
 		}
 	}
 }
@@ -351,20 +352,20 @@ func (a *Asker) Withdraw(f *File) (now *File, err error) {
 // and nobody has claimed.
 func (a *Asker) Forget(sessions ...string) (unclaimed []convert.Question, err error) {
 	_, err = a.inFolder(false, func(d *dir) (*File, error) {
-		ids, recs, err := d.records.all()
-		for i, rec := range recs {
+		recs, err := d.records.all()
+		for _, rec := range recs {
 			ours := slices.ContainsFunc(sessions, func(s string) bool { return slices.Contains(rec.Sessions, s) })
-			if !ours || !a.holds(ids[i]) && !d.gone(ids[i]) {
+			if !ours || !a.holds(rec.id) && !d.gone(rec.id) {
 				continue
 			}
-			if !a.holds(ids[i]) {
+			if !a.holds(rec.id) {
 				unclaimed = append(unclaimed, rec.Questions...)
 			}
-			err = errors.Join(err, d.records.remove(ids[i]))
-			if now := d.load(rec.File); now.ID == ids[i] {
+			err = errors.Join(err, d.records.remove(rec.id))
+			if now := d.load(rec.File); now.ID == rec.id {
 				err = errors.Join(err, d.remove(rec.File))
 			}
-			a.release(ids[i])
+			a.release(rec.id)
 		}
 		return nil, err
 	})

@@ -1,7 +1,6 @@
 package pending
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -18,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
 // record is what this user's acp-bridge keeps of a question that it posted,
@@ -43,6 +43,8 @@ type record struct {
 	// Removed is when a person removed the file: no program has used it up. Then
 	// there is no Ticket.
 	Removed time.Time `json:",omitzero"`
+
+	id string // of the question, as the record's own file has it for a name
 }
 
 // cleared reports whether a person has removed the file, see [Store.Remove]. That it
@@ -111,7 +113,7 @@ func (r *records) load(id string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := new(record)
+	rec := &record{id: id}
 	if json.Unmarshal(data, rec) != nil { // cut short, perhaps: it vouches for nothing
 		return nil, nil
 	}
@@ -123,13 +125,7 @@ func (r *records) save(id string, rec *record) error {
 	if err != nil {
 		return err
 	}
-	tmp := filepath.Join(r.dir, "."+rand.Text()+".tmp")
-	err = os.WriteFile(tmp, data, 0o600)
-	if err == nil {
-		err = os.Rename(tmp, r.path(id))
-	}
-	if err != nil {
-		_ = os.Remove(tmp)
+	if err := proc.WritePrivate(r.path(id), data); err != nil {
 		return fmt.Errorf("keep a record of the question in %s: %w", r.dir, reason(err))
 	}
 	return nil
@@ -144,19 +140,14 @@ func (r *records) remove(id string) error {
 }
 
 // all returns the records of a folder in the order of asking.
-func (r *records) all() (ids []string, recs []*record, err error) {
+func (r *records) all() (recs []*record, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	type kept struct {
-		id  string
-		rec *record
-	}
-	var all []kept
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), recordSuffix)
 		if !ok {
@@ -164,17 +155,14 @@ func (r *records) all() (ids []string, recs []*record, err error) {
 		}
 		rec, err := r.load(id)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if rec != nil {
-			all = append(all, kept{id, rec})
+			recs = append(recs, rec)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b kept) int { return a.rec.Asked.Compare(b.rec.Asked) })
-	for _, k := range all {
-		ids, recs = append(ids, k.id), append(recs, k.rec)
-	}
-	return ids, recs, nil
+	slices.SortStableFunc(recs, func(a, b *record) int { return a.Asked.Compare(b.Asked) })
+	return recs, nil
 }
 
 // isID reports whether a string has the form of what [newID] makes: it is a name
@@ -200,6 +188,6 @@ func (r *record) vouch(d *dir, name string, doc *document, owner string) error {
 
 // posted reports whether a file of this name holds a question that was posted.
 func (d *dir) posted(name string) bool {
-	_, recs, _ := d.records.all()
+	recs, _ := d.records.all()
 	return slices.ContainsFunc(recs, func(r *record) bool { return r.File == name && r.Ticket != "" })
 }

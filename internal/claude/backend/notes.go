@@ -70,15 +70,8 @@ func (n notes) keep(session, call, what string) {
 	if n.dir == "" {
 		return
 	}
-	path := n.path(session, call)
-	err := os.MkdirAll(n.dir, 0o700)
-	if err == nil {
-		err = os.WriteFile(path+".new", []byte(what), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path) // there is no half of a note, even if this is killed
-	}
-	if err != nil {
+	// There is no half of a note, even if this is killed.
+	if err := proc.WritePrivate(n.path(session, call), []byte(what)); err != nil {
 		n.log.Warn("a note about a session is not kept", "err", err)
 		return
 	}

@@ -281,8 +281,8 @@ func (b *Board) openNew(ctx context.Context, r *Record, f found, may func(contex
 	return written, nil
 }
 
-// Left finds what a call would take over that a person has settled. To look is not to
-// take: [Board.Claim] does, by its name.
+// Left finds what a call would take over that a person has settled, also if its predecessor
+// has died with it. To look is not to take: [Board.Claim] does, by its name.
 func (b *Board) Left(ctx context.Context, a Asking) (*Record, error) {
 	r, err := a.record()
 	if err != nil {
@@ -299,7 +299,7 @@ func (b *Board) Left(ctx context.Context, a Asking) (*Record, error) {
 			return nil, err
 		}
 	}
-	if f.left != nil && f.left.accepted() {
+	if f.left != nil && !f.left.Open() && f.left.End.By != "" {
 		return f.left, nil
 	}
 	return nil, fmt.Errorf("nothing was left answered in conversation %q: %w", r.Conversation, ErrNotFound)

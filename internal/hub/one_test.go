@@ -68,13 +68,17 @@ func TestOnlyOneHasTheOutcome(t *testing.T) {
 	}
 }
 
-// One that died with it has a successor.
+// One that died with it, also if that is noted, has a successor, which finds it before it asks.
 func TestWhoDiedWithTheOutcome(t *testing.T) {
 	b := boardBeside(t)
 	answered := answer(t, b, askBy(t, b, "p", "id", "Go on?"), "Yes", "phone")
 	require.True(t, takes(t, b, answered, "p"))
+	acptest.Must(b.Delivered(t.Context(), as(answered, "p")))
 	waits(t, b, "q")
 	b.UsedWithin(time.Millisecond)
+	a := asking("c", "id", "Go on?")
+	a.Asker = "q"
+	require.Equal(t, answered.Key(), acptest.Must(b.Left(t.Context(), a)).Key())
 	got := askBy(t, b, "q", "id", "Go on?")
 	require.Equal(t, answered.Key(), got.Key())
 	b.UsedWithin(time.Hour)

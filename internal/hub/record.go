@@ -229,6 +229,9 @@ func (r *Record) Of(device string) bool { return r.Device == "" || r.Device == d
 // Fingerprint is the same for two records that ask the same.
 func (r *Record) Fingerprint() string { return r.hash }
 
+// Size is how many bytes the record has, about.
+func (r *Record) Size() int { return r.size }
+
 // Key is where the record is kept. It never changes, and no other record has it.
 func (r *Record) Key() string { return r.key }
 

@@ -144,11 +144,15 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 	if err != nil {
 		return err
 	}
+	leave, ok := s.room(d, len(a.document))
+	if !ok {
+		a.wait = 0 // whoever asks comes back
+	}
 	rec, err := s.wait(r.Context(), a.rec, a.wait, d)
-	if err != nil {
+	if leave(); err != nil {
 		return err
 	}
-	return s.endAsk(w, r, a, rec)
+	return s.endAsk(w, r, d, a, rec)
 }
 
 // asks is a request that asks.
@@ -196,17 +200,24 @@ func (s *Server) left(w http.ResponseWriter, r *http.Request, d Device, g given)
 	if err != nil {
 		return err
 	}
-	return reply(w, questionOf(rec, true), nil)
+	return s.tell(w, d, questionOf(rec, true))
 }
 
-// endAsk replies with what came of it.
-func (s *Server) endAsk(w http.ResponseWriter, r *http.Request, a *asks, rec *hub.Record) error {
-	mine, err := s.takes(r, a, rec)
+// endAsk replies with what came of it. An outcome for which there is no room is not taken:
+// whoever asks comes back.
+func (s *Server) endAsk(w http.ResponseWriter, r *http.Request, d Device, a *asks, rec *hub.Record) error {
+	leave, room := s.room(d, rec.Size())
+	defer leave()
+	mine, err := s.takes(r, a, rec, room)
 	if err != nil {
 		return err
 	}
 	if !mine {
-		write(w, http.StatusAccepted, map[string]any{"conversation": rec.Conversation, "question": rec.ID, "state": stateOf(rec)})
+		st := stateOf(rec)
+		if !room {
+			st.Questions = nil
+		}
+		write(w, http.StatusAccepted, map[string]any{"conversation": rec.Conversation, "question": rec.ID, "state": st})
 		return nil
 	}
 	if r.Context().Err() != nil {
@@ -241,9 +252,9 @@ func (a *asks) ref(rec *hub.Record) hub.Ref {
 // takes reports whether there is an outcome that is for this asker. If it is for another,
 // whether this one still wants to ask is its own to say: a request of a process that is
 // gone may wait here for long, and would open the question once more, for nobody.
-func (s *Server) takes(r *http.Request, a *asks, rec *hub.Record) (mine bool, err error) {
+func (s *Server) takes(r *http.Request, a *asks, rec *hub.Record, room bool) (mine bool, err error) {
 	switch {
-	case rec.Open(), r.Context().Err() != nil:
+	case rec.Open(), !room, r.Context().Err() != nil:
 		return false, nil
 	case a.asker == "":
 		return true, nil

@@ -243,16 +243,23 @@ type stream struct {
 // errCrowded means that as much is on its way to a device as may be.
 var errCrowded = statusError{http.StatusTooManyRequests, "too much is on its way to this device: wait until it has taken that"}
 
-// long sends what is long, if there is room for it on its way to a device: each of its
-// readers may be slow.
+// long sends what is long, if there is room for it.
 func (s *Server) long(w http.ResponseWriter, d Device, body []byte) error {
-	if len(body) > maxChunk {
-		if !s.take(s.bytes, d, len(body), s.mostBytes) {
-			return errCrowded
-		}
-		defer s.release(s.bytes, d, len(body))
+	leave, ok := s.room(d, len(body))
+	defer leave()
+	if !ok {
+		return errCrowded
 	}
 	return send(w, body)
+}
+
+// room is that for what is long and on its way to a device, or kept while it waits: each of
+// its readers may be slow. It lasts until leave is called.
+func (s *Server) room(d Device, n int) (leave func(), ok bool) {
+	if n <= maxChunk || !s.take(s.bytes, d, n, s.mostBytes) {
+		return func() {}, n <= maxChunk
+	}
+	return func() { s.release(s.bytes, d, n) }, true
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

@@ -14,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
@@ -90,17 +92,41 @@ func TestSlowReaders(t *testing.T) {
 }
 
 // What is on its way to a device is bounded, however many streams it has: one that has no room
-// for an event ends before it, and gets it when there is room.
+// for an event ends before it, and gets it when there is room. So does whoever asks: no answer
+// is handed out before.
 func TestBytesOnTheirWay(t *testing.T) {
 	s := serveInside(t)
 	const size, streams = 100_000, 20
 	call := convert.Call{ID: "q", Questions: []convert.Question{{Text: strings.Repeat("x", size), Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}
-	acptest.Must(s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Device: Owner, Call: call}))
+	acptest.Must(s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Device: Owner, Dialect: hublink.Dialect, Call: call}))
+	asking := fmt.Sprintf(`{"id":"q","name":"AskUserQuestion","input":{"questions":[{"question":%q,"options":[{"label":"A"},{"label":"B"}]}]}}`, call.Questions[0].Text)
+	says := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: strings.Repeat("y", size)}}, nil }
+	for _, by := range []string{"", "p"} {
+		asked := hub.Asking{Conversation: "asked" + by, Device: Owner, Asker: by, Dialect: hublink.Dialect, Call: call}
+		acptest.Must(s.board.Answer(t.Context(), acptest.Must(s.board.Ask(t.Context(), asked)).Ref(), says, Owner))
+	}
+	left := string(clean.JSON(hublink.Asking{Asker: "next", Call: call}))
 	s.mostBytes = 3 * size * 7 / 6
-	get := func(ctx context.Context, path string, w http.ResponseWriter) {
-		r := httptest.NewRequestWithContext(ctx, "GET", "http://localhost"+path, nil)
+	do := func(ctx context.Context, w http.ResponseWriter, method, path, body string) {
+		r := httptest.NewRequestWithContext(ctx, method, "http://localhost"+path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer the-token-of-the-owner")
+		r.Header.Set("Content-Type", jsonKind)
 		s.ServeHTTP(w, r)
+	}
+	get := func(ctx context.Context, path string, w http.ResponseWriter) { do(ctx, w, "GET", path, "") }
+	longs := func(codes ...int) {
+		for i, to := range [][3]string{
+			{"GET", "/conversations/c/questions/q"}, {"POST", "/conversations/askedp/left", left},
+			{"POST", "/conversations/c/ask?wait=5m", asking}, {"POST", "/conversations/asked/ask", asking},
+		} {
+			w := httptest.NewRecorder()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			do(ctx, w, to[0], to[1], to[2])
+			require.NoError(t, ctx.Err(), to[1])
+			cancel()
+			require.Equal(t, codes[i/2], w.Code, to[1])
+			require.Equal(t, codes[i/2] == http.StatusOK, w.Body.Len() > size, to[1])
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	got, free := make(chan bool, streams), make(chan struct{})
@@ -121,19 +147,16 @@ func TestBytesOnTheirWay(t *testing.T) {
 		}
 	}
 	require.Equal(t, 3, reached)
-	refused := httptest.NewRecorder()
-	get(ctx, "/conversations/c/questions/q", refused)
-	require.Equal(t, http.StatusTooManyRequests, refused.Code)
+	longs(http.StatusTooManyRequests, http.StatusAccepted)
 	close(free)
 	cancel()
 	done.Wait()
-	taken := httptest.NewRecorder()
-	get(t.Context(), "/conversations/c/questions/q", taken)
-	require.Equal(t, http.StatusOK, taken.Code)
 	ctx, cancel = context.WithCancel(t.Context())
 	again := &stuck{ResponseRecorder: httptest.NewRecorder(), long: maxChunk, reached: cancel, free: free}
 	get(ctx, "/events", again)
 	require.Greater(t, again.Body.Len(), size)
+	acptest.Must(s.board.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "q", Revision: 2}, says, Owner))
+	longs(http.StatusOK, http.StatusOK)
 }
 
 // heap is what is in use.

@@ -67,9 +67,7 @@ func TestTheVersionThatWasAgreedOn(t *testing.T) {
 		s.Close()
 	}()
 	lines := bufio.NewScanner(outR)
-	say := func(line string) {
-		acptest.Must(io.WriteString(inW, line+"\n"))
-	}
+	say := func(line string) { acptest.Must(io.WriteString(inW, line+"\n")) }
 	hear := func() gjson.Result {
 		require.True(t, lines.Scan())
 		return gjson.ParseBytes(append([]byte(nil), lines.Bytes()...))

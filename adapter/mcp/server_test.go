@@ -323,9 +323,7 @@ func TestHTTPClientGone(t *testing.T) {
 		}
 		return server.Client().Do(r)
 	}
-	post := func(session, body string) *http.Response {
-		return acptest.Must(send(session, body))
-	}
+	post := func(session, body string) *http.Response { return acptest.Must(send(session, body)) }
 	resp := post("", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
 	require.NoError(t, resp.Body.Close())
 	id := resp.Header.Get("Mcp-Session-Id")

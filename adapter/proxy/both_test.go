@@ -228,14 +228,10 @@ func TestFrontAndProxy(t *testing.T) {
 	starts := map[string]func(*testing.T, adapter.Rung, bool) *driven{"front": driveFront, "proxy": driveProxy}
 	for name, start := range starts {
 		for _, c := range both {
-			t.Run(c.name+"/"+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { c.play(start(t, c.first, false)) })
-			})
+			t.Run(c.name+"/"+name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { c.play(start(t, c.first, false)) }) })
 		}
 		for when, play := range unread {
-			t.Run(when+"/"+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { play(start(t, conversation, true)) })
-			})
+			t.Run(when+"/"+name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { play(start(t, conversation, true)) }) })
 		}
 	}
 }

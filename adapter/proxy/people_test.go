@@ -175,9 +175,7 @@ func (k *asker) calls(t *testing.T, meta sdk.Meta, input string) {
 func TestWhatEachAgentGets(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(24) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			play(t, rand.New(rand.NewPCG(seed, 7)), seed%2 == 0)
-		})
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { play(t, rand.New(rand.NewPCG(seed, 7)), seed%2 == 0) })
 	}
 }
 

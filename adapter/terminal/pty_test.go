@@ -64,9 +64,7 @@ func (c *console) end() report {
 	c.t.Helper()
 	r := c.hungUp()
 	require.True(c.t, r.Restored, "the terminal's settings")
-	c.Wait("a visible cursor, autowrap, and no bracketed paste", func(s ttytest.Screen) bool {
-		return s.Cursor && s.AutoWrap && !s.Paste
-	})
+	c.Wait("a visible cursor, autowrap, and no bracketed paste", func(s ttytest.Screen) bool { return s.Cursor && s.AutoWrap && !s.Paste })
 	return r
 }
 

@@ -192,9 +192,7 @@ func pair(t *testing.T) (ptmx io.ReadWriteCloser, ask terminal.Resolver) {
 		_ = p.Close()
 		_ = tty.Close()
 	})
-	return p, terminal.Resolver{In: tty, Out: tty, Environ: func(k string) string {
-		return map[string]string{"TERM": "xterm"}[k]
-	}}
+	return p, terminal.Resolver{In: tty, Out: tty, Environ: func(k string) string { return map[string]string{"TERM": "xterm"}[k] }}
 }
 
 // until reads from the terminal until one of the texts has come.

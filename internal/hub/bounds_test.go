@@ -84,9 +84,7 @@ func TestAHubThatStoodStill(t *testing.T) {
 	t.Parallel()
 	b := openBounded(t, Options{Lease: time.Hour})
 	acptest.Must(b.Ask(t.Context(), askingOf("bot", "a", "p")))
-	gone := func() bool {
-		return acptest.Must(b.Find("c", "a")).Gone
-	}
+	gone := func() bool { return acptest.Must(b.Find("c", "a")).Gone }
 	woke := time.Now().Add(8 * time.Hour)
 	b.attend(woke, woke.Add(-8*time.Hour))
 	require.False(t, gone())

@@ -122,9 +122,7 @@ func TestForgetByWithSeveralHubs(t *testing.T) {
 	// Both forget, while the agent notes that it has used the answers.
 	var all sync.WaitGroup
 	for _, b := range boards {
-		all.Go(func() {
-			require.Zero(t, acptest.Must(b.ForgetBy(t.Context(), "anna", everything, nil)).Left)
-		})
+		all.Go(func() { require.Zero(t, acptest.Must(b.ForgetBy(t.Context(), "anna", everything, nil)).Left) })
 		all.Go(func() {
 			for i := range many {
 				acptest.Must(b.Consumed(t.Context(), hub.Ref{Conversation: "c", ID: fmt.Sprint("q", i)}))

@@ -9,9 +9,7 @@ import (
 
 // get returns the record with a key, or nil.
 func (b *Board) get(key string) *Record {
-	return peek(b, func(s *state) *Record {
-		return s.records[key]
-	})
+	return peek(b, func(s *state) *Record { return s.records[key] })
 }
 
 // find returns the record that ref names:
@@ -116,9 +114,7 @@ func (b *Board) FindRef(ref Ref) (*Record, error) { return b.find(ref) }
 
 // Conversation returns what was asked in a conversation, the first first.
 func (b *Board) Conversation(group, conversation string) []*Record {
-	return peek(b, func(s *state) []*Record {
-		return slices.Clone(s.talks[talk{group, conversation}])
-	})
+	return peek(b, func(s *state) []*Record { return slices.Clone(s.talks[talk{group, conversation}]) })
 }
 
 // Groups are those that have a conversation of this name.

@@ -97,9 +97,7 @@ func (r *Reader) Asked() <-chan struct{} { return r.asked }
 
 // Revision is that of the last change that this board has seen.
 func (b *Board) Revision() uint64 {
-	return peek(b, func(s *state) uint64 {
-		return s.last
-	})
+	return peek(b, func(s *state) uint64 { return s.last })
 }
 
 // Next returns the changes that were not read yet, in order, and what is closed

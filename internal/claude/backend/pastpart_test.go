@@ -35,9 +35,7 @@ func (s *saved) keep(id, meta string, lines ...string) {
 
 // goesOn waits until all was said that follows the response.
 func (e *editor) goesOn(session string) {
-	e.Await(session, "the commands", func(u gjson.Result) bool {
-		return u.Get("sessionUpdate").Str == "available_commands_update"
-	})
+	e.Await(session, "the commands", func(u gjson.Result) bool { return u.Get("sessionUpdate").Str == "available_commands_update" })
 }
 
 // A loaded session shows its sub-agents as it did while they worked: as sessions,

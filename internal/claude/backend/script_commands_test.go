@@ -48,20 +48,16 @@ func init() { // they play commands themselves
 		"long": func(p *player, a []string) {
 			p.vars["long"] = strings.Repeat("x", acptest.Must(strconv.Atoi(a[0])))
 		},
-		"later": func(p *player, a []string) {
-			p.clock.advance(acptest.Must(time.ParseDuration(a[0])))
-		},
+		"later": func(p *player, a []string) { p.clock.advance(acptest.Must(time.ParseDuration(a[0]))) },
 		"do-for": func(p *player, a []string) { // VALUE OF COMMANDS
 			if a[0] == a[1] {
 				p.play(strings.Split(a[2], " ;; "))
 			}
 		},
-		"known-session": func(p *player, a []string) { p.known = true },
-		"remember-pid":  func(p *player, a []string) { p.vars["pid"] = strconv.Itoa(p.started("last").Pid) },
-		"remembered-gone": func(p *player, a []string) {
-			requireGone(p, acptest.Must(strconv.Atoi(p.vars["pid"])))
-		},
-		"states": func(p *player, a []string) { require.Equal(p, a, append([]string{}, p.wire.states()...), p.line) },
+		"known-session":   func(p *player, a []string) { p.known = true },
+		"remember-pid":    func(p *player, a []string) { p.vars["pid"] = strconv.Itoa(p.started("last").Pid) },
+		"remembered-gone": func(p *player, a []string) { requireGone(p, acptest.Must(strconv.Atoi(p.vars["pid"]))) },
+		"states":          func(p *player, a []string) { require.Equal(p, a, append([]string{}, p.wire.states()...), p.line) },
 		"completed": func(p *player, a []string) {
 			if len(a) == 0 {
 				require.Empty(p, p.e.Completed)
@@ -327,9 +323,7 @@ func init() { // they play commands themselves
 		"gone":      func(p *player, a []string) { requireGone(p, p.started("last").Pid) },
 		"reached":   func(p *player, a []string) { reached(p.e, p.vars["s"], p.cli, p.script.Old, a...) },
 		// "becomes" takes the script in the place of the one that runs.
-		"becomes": func(p *player, a []string) {
-			acptest.Must(ct.Install(filepath.Dir(p.cli.Path), p.script))
-		},
+		"becomes":     func(p *player, a []string) { acptest.Must(ct.Install(filepath.Dir(p.cli.Path), p.script)) },
 		"kept-script": func(p *player, a []string) { p.first = p.script },
 		"old-script":  func(p *player, a []string) { p.script = p.first },
 		"anew":        func(p *player, a []string) { p.script = ct.Script{} },

@@ -71,9 +71,7 @@ func TestShutDownWithAStalledEditor(t *testing.T) {
 		served <- backend.Serve(ctx, agentIn, agentOut, backend.Options{Claude: cli.Path, Logger: slog.New(slog.DiscardHandler)})
 	}()
 	lines := newLineReader(in)
-	write := func(format string, args ...any) {
-		acptest.Must(fmt.Fprintf(out, format+"\n", args...))
-	}
+	write := func(format string, args ...any) { acptest.Must(fmt.Fprintf(out, format+"\n", args...)) }
 	write(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
 	lines.until(t, `"id":1`)
 	write(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, t.TempDir())
@@ -191,9 +189,7 @@ func TestSessionGoesOnUnderAnotherID(t *testing.T) {
 	require.Contains(t, reply.Get("_meta.acp-bridge.waitingFor").Str, "toolu_1-")
 	e.Asked("Which database?").Cancels()
 	require.Equal(t, "cancelled", e.waits())
-	require.True(t, slices.ContainsFunc(s.cli.Starts(), func(s ct.Start) bool {
-		return strings.Contains(strings.Join(s.Args, " "), "--resume "+other)
-	}))
+	require.True(t, slices.ContainsFunc(s.cli.Starts(), func(s ct.Start) bool { return strings.Contains(strings.Join(s.Args, " "), "--resume "+other) }))
 	e.Leave()
 	_, reply = s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
 	require.False(t, reply.Get("_meta.acp-bridge").Exists(), "it was dismissed")

@@ -70,9 +70,7 @@ func says(text string) func(net.Conn) {
 func TestTokenGoesToItsHubOnly(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 1)
-	hub := httptest.NewServer(watchtest.Proves(ownToken, func(w http.ResponseWriter, r *http.Request) {
-		got <- r.Header.Get("Authorization")
-	}))
+	hub := httptest.NewServer(watchtest.Proves(ownToken, func(w http.ResponseWriter, r *http.Request) { got <- r.Header.Get("Authorization") }))
 	defer hub.Close()
 	call := func(address string, token string) (int, error) {
 		client := hublink.Client([]*url.URL{acptest.Must(url.Parse(address))}, tokenIs(token), time.Minute)

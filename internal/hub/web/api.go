@@ -9,7 +9,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -266,16 +265,12 @@ func (s *Server) takes(r *http.Request, a *asks, rec *hub.Record, room bool) (mi
 // asker has it all.
 func replyResult(w http.ResponseWriter, rec *hub.Record, asker string) error {
 	result := resultOf(rec, asker)
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	kind := "text/plain; charset=utf-8"
 	if json.Valid(result.Body) {
-		w.Header().Set("Content-Type", "application/json")
+		kind = jsonKind
 	}
 	w.Header().Set("Acp-Bridge-Outcome", rec.ResultFor(asker).Status.String())
-	w.Header().Set("Content-Length", strconv.Itoa(len(result.Body)))
-	if err := send(w, result.Body); err != nil {
-		return err
-	}
-	return http.NewResponseController(w).Flush()
+	return replyRaw(w, kind, result.Body)
 }
 
 // askingNames are the members of a call in our own dialect.

@@ -149,7 +149,7 @@ func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, d Device, re
 		if e.Name == hook.PermissionDenied {
 			s.hooked.arm(d, e, rec.End.By, hook.Retries(body))
 		}
-		if err = replyRaw(w, body); err == nil {
+		if err = replyRaw(w, jsonKind, body); err == nil {
 			_, err = s.board.Delivered(ctx, ref)
 		} else {
 			s.hooked.see(d, hook.Event{Name: hook.TakenBack, Session: e.Session, Held: e.Held})
@@ -166,8 +166,8 @@ func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, d Device, re
 }
 
 // replyRaw writes a reply in one piece, and returns when it is sent.
-func replyRaw(w http.ResponseWriter, body []byte) error {
-	w.Header().Set("Content-Type", jsonKind)
+func replyRaw(w http.ResponseWriter, kind string, body []byte) error {
+	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	if err := send(w, body); err != nil {
 		return err

@@ -103,9 +103,7 @@ func checkVAPID(t *testing.T, authorization, key, audience string) {
 	require.Equal(t, key, k)
 	parts := strings.Split(token, ".")
 	require.Len(t, parts, 3)
-	decode := func(s string) []byte {
-		return acptest.Must(base64.RawURLEncoding.DecodeString(s))
-	}
+	decode := func(s string) []byte { return acptest.Must(base64.RawURLEncoding.DecodeString(s)) }
 	var claims struct {
 		Aud, Sub string
 		Exp      int64

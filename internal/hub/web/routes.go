@@ -190,10 +190,7 @@ func known(names, name string) bool {
 }
 
 func unknownName(what, name, names string) error {
-	expected := "none"
-	if names != "" {
-		expected = strings.Join(strings.Fields(names), ", ")
-	}
+	expected := cmp.Or(strings.Join(strings.Fields(names), ", "), "none")
 	return badf("unknown %s %q: expected %s", what, clean.Truncate(clean.Line(name), 80), expected)
 }
 

@@ -167,9 +167,7 @@ func New(board *hub.Board, access *Access, o Options) *Server {
 func (s *Server) Close() { s.close() }
 
 func (s *Server) routes() {
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, "ok")
-	})
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	for pattern, to := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /readyz": s.ready, "GET " + hublink.ProofPath: s.prove, "GET /login": s.showLogin, "POST /login": s.login,
 	} {

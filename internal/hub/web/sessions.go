@@ -85,9 +85,7 @@ func (k *kept) limitSessions(device string) {
 func (a *Access) logout(id string) error {
 	hash := sha256.Sum256([]byte(id))
 	return a.change(nil, func(k *kept) error {
-		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool {
-			return subtle.ConstantTimeCompare(hash[:], s.Hash) == 1
-		})
+		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool { return subtle.ConstantTimeCompare(hash[:], s.Hash) == 1 })
 		k.Pushes = slices.DeleteFunc(k.Pushes, func(p subscription) bool { return bytes.Equal(p.Session, hash[:]) })
 		return nil
 	})
@@ -117,9 +115,7 @@ func (a *Access) being(l login) context.Context {
 
 func (k *kept) holds(l login) bool {
 	_, ok := k.device(l.device)
-	return ok && (l.session == "" || slices.ContainsFunc(k.Sessions, func(s loginSession) bool {
-		return s.Device == l.device && string(s.Hash) == l.session
-	}))
+	return ok && (l.session == "" || slices.ContainsFunc(k.Sessions, func(s loginSession) bool { return s.Device == l.device && string(s.Hash) == l.session }))
 }
 
 func (a *Access) cookie() string { return "acp_bridge_hub_" + a.instance }

@@ -100,7 +100,9 @@ func TestBytesOnTheirWay(t *testing.T) {
 	call := convert.Call{ID: "q", Questions: []convert.Question{{Text: strings.Repeat("x", size), Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}
 	acptest.Must(s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Device: Owner, Dialect: hublink.Dialect, Call: call}))
 	asking := fmt.Sprintf(`{"id":"q","name":"AskUserQuestion","input":{"questions":[{"question":%q,"options":[{"label":"A"},{"label":"B"}]}]}}`, call.Questions[0].Text)
-	says := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: strings.Repeat("y", size)}}, nil }
+	says := func(*hub.Record) ([]convert.Answer, error) {
+		return []convert.Answer{{Text: strings.Repeat("y", size)}}, nil
+	}
 	for _, by := range []string{"", "p"} {
 		asked := hub.Asking{Conversation: "asked" + by, Device: Owner, Asker: by, Dialect: hublink.Dialect, Call: call}
 		acptest.Must(s.board.Answer(t.Context(), acptest.Must(s.board.Ask(t.Context(), asked)).Ref(), says, Owner))

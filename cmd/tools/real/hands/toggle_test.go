@@ -83,6 +83,32 @@ func TestPageStopsPushes(t *testing.T) {
 	subscribed(false)
 }
 
+// A page without pushes notifies of what pushes tell, of each conversation.
+func TestPageNotifiesWithoutPushes(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	p := s.visit(b, 400, false)
+	b.call("", "Browser.setPermission", map[string]any{"browserContextId": b.context, "origin": s.url, "permission": map[string]any{"name": "notifications"}, "setting": "granted"}, nil)
+	p.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `delete window.PushManager; window.told = [];
+		window.Notification = class { static permission = "granted"; constructor(text, { tag }) { told.push([text, tag]); } };
+		Object.defineProperty(document, "hidden", { value: true });`})
+	p.open(s.url + "/?1")
+	p.until(`document.querySelector("#dot:not(.lost)")`)
+	tells := func(conversation, event string, want int) {
+		t.Helper()
+		p.insists(fmt.Sprintf(`told.length >= %d`, want), func() { // the page may not listen yet
+			s.expect(200, "POST", "/conversations/"+conversation+"/turn", fmt.Sprintf(`{"event":%q,"agent":"goose"}`, event))
+		})
+	}
+	tells("c1", "waits", 1)
+	require.Equal(t, `"goose waits in its terminal"`, p.eval(`told[0][0]`))
+	p.eval(`told.length = 0; 0`)
+	tells("c1", "done", 0) // nobody has asked for that
+	tells("c2", "waits", 1)
+	require.NotContains(t, p.eval(`told`), "done")
+	tells("c1", "waits", 2)
+	require.Equal(t, "true", p.eval(`told.at(-1)[1] !== told[0][1]`), "one takes not the place of the other")
+}
+
 // A browser that blocks notifications is told where to allow them, and the button stays.
 func TestBlockedNotifications(t *testing.T) {
 	t.Parallel()

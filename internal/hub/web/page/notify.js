@@ -26,20 +26,20 @@ for (const box of boxes) {
 let pushed = false, pushing;
 const subscribe = () => pushing = lazy("subscribe", { kinds, headers }).then((yes) => { pushed = yes ?? pushed; });
 
-export function notify() {
+function tell(text, tag) {
   if (pushed || !wanted() || !document.hidden) return;
-  try { new Notification("A question is waiting for you", { tag: "acp-bridge" }); } catch { /* not on this device */ }
+  try { new Notification(text, { tag }); } catch { /* not on this device */ }
 }
+export const notify = () => tell("A question is waiting for you", "acp-bridge");
 
-// A turn has ended: pages that are looked at say it themselves.
+// A turn has ended: pages that are looked at say it themselves. That an agent waits in its
+// terminal is a question, too.
 export function turned(t) {
   const said = { failed: " has failed", done: " is done", waits: " waits in its terminal" }[t.event];
   if (!said) return;
   const text = t.agent + said;
   if (!document.hidden) say(text + (t.cwd ? " in " + t.cwd.split(/[/\\]/).pop() : ""));
-  else if (!pushed && wanted() && kinds().includes(t.event === "waits" ? "question" : t.event)) {
-    try { new Notification(text, { tag: "acp-bridge turn" }); } catch { /* not on this device */ }
-  }
+  else if (t.event === "waits" || kinds().includes(t.event)) tell(text, t.conversation);
 }
 
 const asking = document.getElementById("ask-notify");

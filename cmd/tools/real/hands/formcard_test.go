@@ -77,6 +77,33 @@ func TestFormIsDeclinedAsAWhole(t *testing.T) {
 	}
 }
 
+// What was written is lost with a second click that was meant, not with that of a double
+// click, however slow.
+func TestADoubleClickLosesNoWords(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r := s.ask("c1", free)
+	p := s.visit(b, 390, false)
+	p.holdsBack(s.url)
+	p.click(`textarea[aria-label="Your answer"]`)
+	p.words("store")
+	p.until(`!document.querySelector(".moved")`)
+	p.click(".dismiss")
+	p.until(`document.querySelector(".dismiss").textContent.includes("lose")`)
+	x, y := p.middle(".dismiss")
+	for n, wait := range []int{0, 700} {
+		p.waits(wait)
+		for _, kind := range []string{"mousePressed", "mouseReleased"} {
+			p.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "clickCount": n + 2})
+		}
+	}
+	p.waits(700)
+	require.Equal(t, "true", p.eval(`document.querySelector(".sending").hidden`))
+	s.open(r)
+	p.click(".dismiss")
+	p.until(`document.querySelector(".sending").textContent.includes("Dismissing")`)
+}
+
 // Whoever dismisses a question at once needs not answer it before.
 func TestDismissAtOnce(t *testing.T) {
 	t.Parallel()

@@ -106,6 +106,8 @@ func TestTypingGoesOnAfterACardHasEnded(t *testing.T) {
 	p.until(`nth(0).matches(".over")`)
 	again := s.permit("c1", "Bash", "execute", "echo 0", map[string]any{"command": "echo 0"}, func(a *hub.Asking) { a.Call.ID = "anew" })
 	p.until(`document.querySelectorAll(".card:not(.over)").length === 4`)
+	p.letter("j")
+	require.Equal(t, `"What you were typing in has ended. Keys count again when you pause."`, p.eval(`news.textContent`))
 	p.types(sentence)
 	p.eval(`going.forEach((f) => f())`) // the receipt goes
 	p.types(sentence)

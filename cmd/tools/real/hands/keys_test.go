@@ -135,6 +135,38 @@ func TestKeysThatComeTooSoon(t *testing.T) {
 	s.open(list...)
 }
 
+// Escape leaves a field, and the next key counts.
+func TestKeysAfterEscape(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		types func(p *tab)
+		next  string // the keys that go to the next card
+	}{
+		"nothing": {func(*tab) {}, "j"},
+		"a press that ends elsewhere, and chooses no card": {func(p *tab) {
+			x, y := p.middle("textarea:focus")
+			p.call("Input.dispatchMouseEvent", map[string]any{"type": "mousePressed", "x": x, "y": y, "button": "left", "clickCount": 1})
+			p.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseReleased", "x": 3, "y": 890, "button": "left", "clickCount": 1})
+		}, "jj"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, s := newChromium(t), newSite(t, hub.Options{})
+			p, list := s.commands(b, 2)
+			p.letter("j")
+			p.settle()
+			p.letter("r")
+			p.until(`nth(0).querySelector("textarea:focus")`)
+			c.types(p)
+			p.key("Escape")
+			p.until(`document.activeElement === nth(0)`)
+			p.types(c.next)
+			require.Equal(t, "true", p.eval(`document.activeElement === nth(1)`), p.eval(`news.textContent`))
+			s.open(list...)
+		})
+	}
+}
+
 // One tap is an answer, also of somebody who is gone a moment later.
 func TestATapBeforeThePageGoes(t *testing.T) {
 	t.Parallel()

@@ -128,7 +128,8 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
   // Whose click was passed over (see page.js), or came to nothing, has gone to no card, and
   // does not know it yet.
   document.addEventListener("pointerdown", (event) => {
-    field = chosen = null;
+    chosen = null;
+    field = isField(event.target) && event.target; // it may have the focus
     pressed = event.target.closest?.(".card");
   });
   document.addEventListener("pointercancel", () => { pressed = null; }); // it was to scroll
@@ -157,7 +158,10 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
       halt(card);
       const details = typing && event.target.closest(".reason, .note");
       if (details && !typedIn(details)) details.open = false;
-      if (typing || button) rest(card);
+      if (typing || button) {
+        field = pressed = null;
+        rest(card);
+      }
     }
     if (typing || !isLetter(event) || event.isComposing || document.querySelector("dialog[open]") && event.key !== "?") return;
     if (button && event.key !== "Enter") {

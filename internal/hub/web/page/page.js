@@ -320,6 +320,8 @@ function submit(event) {
     const text = button.textContent;
     button.dataset.sure = "yes";
     button.textContent = "Dismiss and lose what you wrote?";
+    counted = null; // a double click is no second one
+    moved(card);
     setTimeout(() => { delete button.dataset.sure; button.textContent = text; }, 5000);
     return;
   }

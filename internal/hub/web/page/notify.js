@@ -17,7 +17,7 @@ for (const box of boxes) {
   box.onchange = async () => {
     set(kindsName, JSON.stringify(boxes.filter((b) => b.checked).map((b) => b.value)));
     await subscribe();
-    say(pushed ? "This device will be notified from now on." : "This device will be notified while this page is open.");
+    say(how());
   };
 }
 
@@ -25,6 +25,8 @@ for (const box of boxes) {
 // has no service for it or the hub no https, the page itself notifies.
 let pushed = false, pushing;
 const subscribe = () => pushing = lazy("subscribe", { kinds, headers }).then((yes) => { pushed = yes ?? pushed; });
+
+const how = () => `Notifications are on${pushed ? ", also while this page is closed" : " while this page is open"}.`;
 
 function tell(text, tag) {
   if (pushed || !wanted() || !document.hidden) return;
@@ -63,7 +65,7 @@ async function toggle() {
   if (await Notification.requestPermission() !== "granted") return "Notifications are blocked in this browser.";
   set(told, "yes");
   await subscribe();
-  return pushed ? "Notifications are on, also while this page is closed." : "Notifications are on while this page is open.";
+  return how();
 }
 let toggling = false;
 asker.onclick = async () => {

@@ -29,18 +29,25 @@ func TestPickAmongQuestionsAtHub(t *testing.T) {
 	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, r.End.Answers)
 }
 
-// The terminal and the hub are asked at once: who is first has answered.
+// The terminal and the hub are asked at once: who is first has answered, and the other is told.
 func TestAskOnTerminalAndAtHub(t *testing.T) {
-	h := startTestHub(t)
-	c := startOnTerminal(t, t.TempDir(), "ask", "--plain", "--hub", h.url)
-	acptest.Must(c.stdin.Write([]byte(hubCall)))
-	require.NoError(t, c.stdin.Close())
-	c.see("Which database?")
-	h.open()
-	c.press("2\r")
-	require.Contains(t, acptest.Must(c.stdout.ReadString('\n')), "SQLite")
-	require.NoError(t, c.cmd.Wait())
-	r := h.await(func(r *hub.Record) bool { return !r.Open() })
-	require.Equal(t, "SQLite", r.End.Answers[0].Selected[0])
-	require.Equal(t, whoAmI(), r.End.By)
+	for by, answer := range map[string]func(h *testHub, c *shell){
+		whoAmI(): func(_ *testHub, c *shell) { c.press("2") },
+		"phone": func(h *testHub, c *shell) {
+			h.answer(h.open(), convert.Answer{Selected: []string{"SQLite"}})
+			c.see("✗ DB: answered elsewhere")
+		},
+	} {
+		h := startTestHub(t)
+		c := startOnTerminal(t, t.TempDir(), "ask", "--hub", h.url)
+		acptest.Must(c.stdin.Write([]byte(hubCall)))
+		require.NoError(t, c.stdin.Close())
+		c.see("Which database?")
+		h.open()
+		answer(h, c)
+		require.Contains(t, acptest.Must(c.stdout.ReadString('\n')), "SQLite")
+		require.NoError(t, c.cmd.Wait())
+		end := h.await(func(r *hub.Record) bool { return !r.Open() }).End
+		require.Equal(t, []string{by, "SQLite"}, append([]string{end.By}, end.Answers[0].Selected...))
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // surfaces are what is known of where a call is asked.
@@ -28,9 +29,15 @@ type surfaces struct {
 // live asks where somebody may be, until a person has settled it or it has ended
 // otherwise.
 func (a *Asking) live() {
-	ctx, stop := context.WithCancel(a.ctx)
+	ctx, stop := context.WithCancelCause(a.ctx)
 	var running sync.WaitGroup
-	defer func() { stop(); running.Wait() }()
+	defer func() {
+		if a.isSettled() {
+			stop(life.Elsewhere{Outcome: a.Outcome.Status.String()}) // tells whoever sits at the terminal
+		}
+		stop(nil)
+		running.Wait()
+	}()
 	on := surfaces{
 		terminal: a.chain.opts.Terminal != nil, hub: a.chain.link != nil && !a.only,
 		nobody: make(chan struct{}), heard: make(chan error, 1), left: make(chan struct{}),

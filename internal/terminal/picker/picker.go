@@ -5,6 +5,7 @@ package picker
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -175,7 +176,10 @@ func (p *Picker) Record() []string {
 		if n := len(p.sheets); n > 1 {
 			what = fmt.Sprintf("%d questions", n)
 		}
-		end := fmt.Sprintf(": %s", p.outcome.Status)
+		end := ": " + p.outcome.Status.String()
+		if why := p.outcome.Reason; p.outcome.Status == convert.Withdrawn && why != context.Canceled.Error() {
+			end = ": " + why // answered elsewhere, the turn is over
+		}
 		return []string{cells.Cut("✗ "+cells.Cut(what, max(8, p.width-2-cells.Width(end)))+end, p.width)}
 	}
 	var lines []string

@@ -206,6 +206,27 @@ func TestCancel(t *testing.T) {
 	require.NoError(t, second.Turn())
 }
 
+// What has ended before its turn came keeps nobody waiting, whatever its asker does.
+func TestEndedBeforeItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := new(desk.Desk)
+		first, _, third := post(t, d, "s", "first"), post(t, d, "s", "second"), post(t, d, "s", "third")
+		require.NoError(t, first.Turn())
+		require.NoError(t, d.Cancel("s/second", "phone"))
+		first.Leave()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		turn := make(chan error, 1)
+		go func() { turn <- third.Turn() }()
+		select {
+		case err := <-turn:
+			require.NoError(t, err)
+		case <-ctx.Done():
+			t.Error("the third has no turn")
+		}
+	})
+}
+
 // An item that has its outcome is not asked any more, whatever its asker says.
 func TestAskingAfterTheEnd(t *testing.T) {
 	d := new(desk.Desk)

@@ -24,7 +24,9 @@ import (
 type askingAgent struct {
 	out      *editor.Session
 	outcomes chan convert.Outcome
-	ended    string // why its last prompt has
+	ended    string            // why its last prompt has
+	send     func(line string) // to it
+	asks     func(id string)   // instead of a question
 }
 
 func (a *askingAgent) Initialize(context.Context, acp.InitializeRequest, json.RawMessage) (any, error) {
@@ -52,6 +54,10 @@ func (a *askingAgent) Close(context.Context) error {
 func (a *askingAgent) Prompt(id string, _ any) error {
 	go func() {
 		a.out.Began(false)
+		if a.asks != nil {
+			a.asks(id)
+			return
+		}
 		a.out.AskQuestion("q-"+id, false, convert.Call{ID: "q-" + id, Questions: []convert.Question{{Text: "Which?", Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}, func(o convert.Outcome) bool {
 			a.outcomes <- o
 			go a.out.EndTurn(editor.TurnEnd{Prompts: []string{id}, Reason: acp.StopReasonEndTurn}, func(bool) {})
@@ -82,6 +88,7 @@ func asked(t *testing.T, d *desk.Desk, play func(a *askingAgent, prompt func(blo
 			}
 		}()
 		send := func(line string) { require.NoError(t, acptest.Err(io.WriteString(w, `{"jsonrpc":"2.0",`+line+"}\n"))) }
+		a.send = send
 		send(`"id":1,"method":"initialize","params":{"protocolVersion":1}`)
 		send(`"id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}`)
 		synctest.Wait()
@@ -136,6 +143,40 @@ func TestWhatTheUserWroteIsToldWithAQuestion(t *testing.T) {
 			synctest.Wait()
 		}
 	})
+}
+
+// An answer that arrived counts, also if a cancel comes at the same moment; a permission that
+// was given then is not used.
+func TestAtTheMomentOfACancel(t *testing.T) {
+	for _, question := range []bool{true, false} {
+		d := &desk.Desk{}
+		asked(t, d, func(a *askingAgent, prompt func(string) gjson.Result, reply func(gjson.Result, string), _, _ func()) {
+			got := make(chan error, 1)
+			if !question {
+				a.asks = func(string) {
+					a.out.AskPermission("p", false, convert.SubAgent{}, acp.RequestPermissionRequest{
+						ToolCall: acp.ToolCallUpdate{ToolCallId: "p"}, Options: []acp.PermissionOption{{OptionId: "A", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce}},
+					}, func(_ acp.RequestPermissionResponse, err error) bool { got <- err; return true })
+				}
+			}
+			request := prompt(`[{"type":"text","text":"go"}]`)
+			done := false
+			d.Watch(func(e desk.Entry) {
+				if e.State == desk.Settled && !done {
+					done = true
+					go a.send(`"method":"session/cancel","params":{"sessionId":"s1"}`)
+					time.Sleep(time.Second) // whoever settled it goes on later
+				}
+			})
+			reply(request, `{"outcome":{"outcome":"selected","optionId":"A"}}`)
+			if question {
+				require.Equal(t, convert.Answered, (<-a.outcomes).Status)
+			} else {
+				require.ErrorIs(t, <-got, editor.ErrTakenBack)
+			}
+			require.True(t, done)
+		})
+	}
 }
 
 // lateAgent opens a session when the editor has gone, and takes its time to end.

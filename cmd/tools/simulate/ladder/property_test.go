@@ -1,4 +1,5 @@
-package adapter_test
+// Package ladder_test plays clients of all kinds, and their users, against the ladder.
+package ladder_test
 
 import (
 	"fmt"
@@ -13,8 +14,11 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // act is what a random client does with one request.
 type act struct {

@@ -1,9 +1,12 @@
-package adapter_test
+package ladder_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,14 +27,21 @@ import (
 type robot struct {
 	plan
 	*conn.Conn
-	e    *editor
+	out  *io.PipeWriter
 	acts []act
 	seen played
 }
 
 func (p plan) play(t *testing.T) played {
-	r := &robot{plan: p, e: newEditor(t), acts: p.Acts}
-	r.Conn = r.e.conn
+	asked, out := io.Pipe()
+	in, asks := io.Pipe()
+	r := &robot{plan: p, Conn: conn.New(asked, asks, nil, &conn.Options{Logger: slog.New(slog.DiscardHandler)}), out: out, acts: p.Acts}
+	leave := func() { // and the agent has noticed
+		out.Close()
+		in.Close()
+		<-r.Done()
+		r.Close()
+	}
 	r.seen.said = slices.Clone(p.Wishes)
 	r.seen.given = make([]bool, len(p.Wishes))
 	var client adapter.Client = r.Conn
@@ -42,42 +52,50 @@ func (p plan) play(t *testing.T) played {
 	reading := make(chan struct{})
 	go func() {
 		defer close(reading)
-		r.read()
+		r.read(in)
 	}()
 	ctx, cancel := context.WithCancel(t.Context())
-	call := begin(ctx, a, p.Asks)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		r.seen.outcome, _ = a.Ask(ctx, p.Asks)
+	}()
 	select {
-	case <-call.done:
+	case <-over:
 	case <-time.After(p.After):
 		switch r.seen.ended = p.Ends; p.Ends {
 		case "cancel":
 			cancel()
 		case "disconnect":
-			r.e.leave()
+			leave()
 		case "from code":
-			_ = a.Desk().Cancel(called(a, p.Asks.ID), "code")
+			for _, e := range a.Desk().List() {
+				_ = a.Desk().Cancel(e.Name, "code")
+			}
 		}
 	}
 	select {
-	case <-call.done:
+	case <-over:
 	case <-time.After(time.Hour): // a reply never comes: the user gives up
 		r.seen.ended = "cancel"
 		cancel()
 	}
-	r.seen.outcome = call.wait()
+	<-over
 	cancel()
 	if open := a.Desk().List(); len(open) > 0 {
 		t.Errorf("still open: %v", open)
 	}
-	r.e.leave()
+	leave()
 	<-reading
 	return r.seen
 }
 
 // read answers requests as they come.
-func (r *robot) read() {
-	for r.e.in.Scan() {
-		msg := gjson.Parse(r.e.in.Text())
+func (r *robot) read(from io.Reader) {
+	in := bufio.NewScanner(from)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		msg := gjson.Parse(in.Text())
 		switch msg.Get("method").Str {
 		case acp.ClientMethodElicitationCreate:
 			r.form(msg)
@@ -108,7 +126,7 @@ func (r *robot) send(a act, after time.Duration, request gjson.Result, response 
 		line += line + `{"jsonrpc":"2.0","id":` + request.Get("id").Raw + `,"result":{"outcome":{"outcome":"selected","optionId":"` +
 			"SQLite" + `"}}}` + "\nnot json\n" + `{"jsonrpc":"2.0","id":9999,"result":{"action":"accept"}}` + "\n"
 	}
-	_, _ = r.e.out.Write([]byte(line)) // the connection may be gone
+	_, _ = r.out.Write([]byte(line)) // the connection may be gone
 }
 
 const quick = 20 * time.Millisecond

@@ -65,7 +65,7 @@ func TestASecondTapSendsNothing(t *testing.T) {
 		func() { p.letter("j"); p.waits(700); p.letter("2") },
 	} {
 		p.eval(`document.querySelector("#news").textContent = ""; 0`)
-		p.insists(`["It is being sent.", "Not yet."].includes(document.querySelector("#news").textContent)`, again)
+		p.insists(`["This is still being sent.", "Not yet."].includes(document.querySelector("#news").textContent)`, again)
 		run()
 		require.JSONEq(t, `[1, "0"]`, p.eval(`[sends.length, document.querySelector(".option :checked").value]`))
 	}
@@ -248,4 +248,45 @@ func TestWhatMovesWithinACardIsMarked(t *testing.T) {
 			require.NotEqual(t, "0", p.eval(`shifts`), fmt.Sprint("nothing has moved, and this looks at nothing"))
 		})
 	}
+}
+
+// A list that the hub never sends keeps none of what comes later from the page.
+func TestAListThatNeverComes(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	p := s.visit(b, 390, false)
+	p.hears()
+	p.eval(`{
+		const wait = AbortSignal.timeout.bind(AbortSignal), ask = fetch;
+		AbortSignal.timeout = (ms) => wait(ms === 30000 ? 1000 : ms);
+		window.fetch = (...what) => {
+			if (window.lost || !what[0].startsWith("/cards")) return ask(...what);
+			window.lost = true;
+			return new Promise((_, not) => what[1]?.signal?.addEventListener("abort", () => not(what[1].signal.reason)));
+		};
+	} 0`)
+	s.ask("c1", db)
+	p.until(`window.lost && document.querySelector(".card")`)
+	p.until(`document.querySelector("#link").hidden`)
+}
+
+// What was kept of a question goes, if that has ended while no page was open; what is kept of
+// one that waits stays.
+func TestWhatWasKeptOfAQuestionGoesWithIt(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	gone, open := s.ask("c1", extras), s.ask("c2", extras)
+	p := s.visit(b, 390, false)
+	p.hears()
+	for _, c := range []string{"c1", "c2"} {
+		p.click(`[data-talk$=` + c + `] .option label`)
+	}
+	const kept = `Object.keys(localStorage).filter((k) => k.startsWith("acp-bridge draft")).length`
+	p.until(kept + ` === 2`)
+	p.open("about:blank")
+	_, err := s.board.Cancel(t.Context(), gone.Ref(), "phone")
+	require.NoError(t, err)
+	p.open(s.url + "/?again")
+	p.until(kept + ` === 1 && document.querySelector("[data-talk$=c2] :checked")`)
+	s.open(open)
 }

@@ -74,7 +74,7 @@ export function bulk({ open, may, allowing, hold, release, read, stop, labelOf, 
 }
 
 // Dismisses what is left of agents that are gone, once it was said how many that are.
-export async function dismissAll({ form, open, headers, say, sentence, refreshSoon, settling }) {
+export async function dismissAll({ form, open, headers, say, sentence, refreshSoon, settling, moving }) {
   const button = form.querySelector("button");
   const shown = open().filter((c) => !c.hidden).map((c) => c.id + "-" + c.dataset.revision);
   const list = form.elements.these.value.split(" ").filter((n) => shown.includes(n)), these = list.join(" ");
@@ -82,7 +82,7 @@ export async function dismissAll({ form, open, headers, say, sentence, refreshSo
   if (button.dataset.sure !== these) {
     button.dataset.sure = these;
     button.since = performance.now();
-    button.textContent = list.length === 1 ? "Dismiss it? Its agent is told when it comes back." : `Dismiss these ${list.length}? Their agents are told when they come back.`;
+    moving(() => { button.textContent = list.length === 1 ? "Dismiss it? Its agent is told when it comes back." : `Dismiss these ${list.length}? Their agents are told when they come back.`; });
     return;
   }
   if (performance.now() - button.since < settling) return; // a double click

@@ -97,7 +97,7 @@ function count() {
   shown.dataset.count = n;
   byId("aside")?.remove();
   if (aside > 0) cards.insertAdjacentHTML("beforebegin", `<button type="button" class="ghost" id="aside">Show ${aside} put aside</button>`);
-  try { if (n) navigator.setAppBadge?.(n)?.catch?.(() => {}); else navigator.clearAppBadge?.()?.catch?.(() => {}); } catch { /* no badge here */ }
+  try { navigator.setAppBadge?.(n)?.catch?.(() => {}); } catch { /* no badge here */ } // of 0 there is none
 }
 
 // Whoever clicks on what has just come under the pointer meant something else:
@@ -154,7 +154,7 @@ function problem(card, text) {
   grows(card, () => {
     p.textContent = text;
     p.hidden = !text;
-    if (text) if (touchesView(card)) p.scrollIntoView({ block: "nearest" }); else say(text);
+    if (text) touchesView(card) ? p.scrollIntoView({ block: "nearest" }) : say(text);
   });
 }
 
@@ -181,8 +181,8 @@ function end(card, what, said, steps) {
   setTimeout(() => { if (acting === card) acting = null; }, 10000);
   if (hadFocus) rest(card);
   if (card.alone) moving(() => card.scrollIntoView({ block: "nearest" }));
-  const goes = () => { card.going = setTimeout(() => go(card), 6000); };
-  Promise.resolve(card.way).then(() => { if (others && !card.mine) lazy("unsent", { card, goes, moving }); else goes(); });
+  const goes = () => setTimeout(() => go(card), 6000);
+  Promise.resolve(card.way).then(() => others && !card.mine ? lazy("unsent", { card, goes, moving }) : goes());
 }
 function tell(card, what, said, steps) {
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
@@ -265,7 +265,7 @@ async function post({ card, doing, body, words }) {
     if (reply.ok) {
       let next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
       if (compact()) next ??= after(card);
-      const told = card.querySelector(".steps *"); // by the stream, which may be ahead of the reply
+      const told = card.querySelector(".steps *"); // by the stream
       end(card, { cancel: "Dismissed", decline: "Declined" }[doing] ?? words, card.mine, told ? null : stepsOf({ by: card.mine, receipt: "accepted" }));
       if (next && card.alone) advance(next);
     } else if (delete card.mine, reply.status === 409) {
@@ -306,7 +306,7 @@ function advance(next) {
 const typedIn = (card) => [...card.querySelectorAll(fields)].some((t) => t.value.trim() && t.value !== t.defaultValue);
 function submit(event) {
   if (event.target.matches("#filter, .pages")) { event.preventDefault(); want(event.target, event.submitter); return; }
-  if (event.target.matches(".dismiss-all")) { event.preventDefault(); lazy("dismissAll", { form: event.target, open, headers, say, sentence, refreshSoon, settling }); return; }
+  if (event.target.matches(".dismiss-all")) { event.preventDefault(); lazy("dismissAll", { form: event.target, open, headers, say, sentence, refreshSoon, settling, moving }); return; }
   const form = event.target.closest("form.answer");
   if (!form) return;
   event.preventDefault();
@@ -479,13 +479,13 @@ async function refresh() {
     const also = [...open().filter((c) => c.id === opening || touched(c) && !c.matches(".stub:focus, .stub:focus-within")).map((c) => c.id), ...(location.hash.startsWith("#q") ? [location.hash.slice(1)] : [])];
     const query = new URLSearchParams(wanted), unsent = open().filter(isLost);
     if (also.length) query.set("also", also.join(","));
-    const reply = await fetch("/cards" + (query.size ? "?" + query : ""));
+    const reply = await fetch("/cards" + (query.size ? "?" + query : ""), { signal: AbortSignal.timeout?.(30000) });
     if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
     if (reply.ok) {
       const html = await reply.text();
       came = null;
       rearrange(() => show(html));
-      for (const c of unsent) if (isLost(c)) problem(c, "The hub is back. This was not sent.");
+      for (const c of unsent.filter(isLost)) problem(c, "The hub is back. This was not sent.");
       if (came) advance(came);
       point();
     }
@@ -597,7 +597,7 @@ document.addEventListener("click", (event) => {
   else {
     if (card.mine && event.target.closest(".option")) {
       event.preventDefault();
-      say("It is being sent.");
+      say("This is still being sent.");
     }
     if (byKey) return;
     counted = card;

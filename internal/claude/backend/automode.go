@@ -27,6 +27,10 @@ const (
 	notChecked = "Auto mode cannot check this here."
 )
 
+// checkedModes are those in which it checks. To plan is one where auto mode can be had; else
+// no verdict comes in it, and the CLI asks by itself.
+var checkedModes = []string{"auto", "plan"}
+
 // autoMode is what is known of the check, for the lane.
 type autoMode struct {
 	message   string            // the one that is streamed
@@ -70,7 +74,7 @@ func (p *pump) whole(m claude.Message) {
 func (p *pump) autoHook(m claude.Message) {
 	in := m.Get("request.input")
 	switch {
-	case in.Get("permission_mode").Str != "auto":
+	case !slices.Contains(checkedModes, in.Get("permission_mode").Str):
 		p.reply(m.RequestID(), struct{}{})
 		return
 	case in.Get("agent_id").Exists():
@@ -93,7 +97,7 @@ func (p *pump) judged() {
 	for _, m := range held {
 		in := m.Get("request.input")
 		why, ask := p.auto.asks[in.Get("tool_use_id").Str]
-		if !ask && p.auto.unchecked && acts(in.Get("tool_name").Str) {
+		if !ask && p.auto.unchecked && in.Get("permission_mode").Str == "auto" && acts(in.Get("tool_name").Str) {
 			why, ask = notChecked, true
 		}
 		if !ask {

@@ -127,6 +127,19 @@ func TestRealAutoModeUnchecked(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "one"))
 }
 
+// While Claude Code plans its check is the same: what that flags is asked, and the rest runs.
+func TestRealAutoModeInPlan(t *testing.T) {
+	t.Parallel()
+	e, _, s, dir := inAuto(t, map[string]string{"toolu_1": "no", "toolu_2": ""}, "sh -c 'touch one'", "sh -c 'touch two'")
+	e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`)
+	turn := e.Prompt(s, "hello")
+	e.Asked("Auto mode blocked this: no").Selects("reject")
+	turn.Ends(acp.StopReasonEndTurn)
+	require.NoFileExists(t, filepath.Join(dir, "one"))
+	require.FileExists(t, filepath.Join(dir, "two"))
+	require.Empty(t, e.Requests, "nothing else is asked")
+}
+
 // In other modes a verdict asks nothing.
 func TestRealOtherModesAskNoMore(t *testing.T) {
 	t.Parallel()

@@ -71,8 +71,12 @@ func (e Event) Again(others json.RawMessage) json.RawMessage {
 	return output(PostToolBatch, `"additionalContext":`+string(clean.JSON(text)), "", "")
 }
 
-// Pass is what is said before a call that has a pass of somebody.
-func Pass(by string) json.RawMessage {
+// Pass is what is said before a call that has a pass of somebody. While Claude Code plans
+// that a hook allows it counts for nothing: there it is asked again.
+func Pass(by, mode string) json.RawMessage {
+	if mode == "plan" {
+		return Ask("Allowed once by " + by + ", to be confirmed while planning")
+	}
 	return output(PreToolUse, `"permissionDecision":"allow"`, `"permissionDecisionReason":`, string(clean.JSON("Allowed once by "+by)))
 }
 

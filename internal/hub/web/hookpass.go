@@ -12,7 +12,7 @@ import (
 const passTime = 5 * time.Minute
 
 // pass is a person's yes to a call that auto mode has blocked: one like it runs, once, in the
-// same turn and folder. It is nowhere but here, and ends with the hub.
+// same turn, mode and folder. It is nowhere but here, and ends with the hub.
 type pass struct {
 	callKey
 	blocked hook.Event
@@ -41,7 +41,7 @@ func (c *calls) drops(these func(pass) bool) {
 // then on. It is the same call again, or it has none.
 func (c *calls) use(key callKey, e hook.Event) json.RawMessage {
 	i := slices.IndexFunc(c.passes, func(p pass) bool {
-		return p.callKey == key && e.Permits == "auto" && e.Dir == p.blocked.Dir && e.Prompt == p.blocked.Prompt && e.ToolUse != p.blocked.ToolUse
+		return p.callKey == key && e.Permits == p.blocked.Permits && e.Dir == p.blocked.Dir && e.Prompt == p.blocked.Prompt && e.ToolUse != p.blocked.ToolUse
 	})
 	if i < 0 {
 		return hook.NoSay
@@ -49,7 +49,7 @@ func (c *calls) use(key callKey, e hook.Event) json.RawMessage {
 	p := c.passes[i]
 	c.passes = slices.Delete(c.passes, i, i+1)
 	c.became(crossing{p.place, p.blocked.ToolUse}, e.ToolUse)
-	return hook.Pass(p.by)
+	return hook.Pass(p.by, e.Permits)
 }
 
 // tells is what the model hears behind the batch of blocked calls that have a pass.

@@ -14,8 +14,8 @@ import (
 
 // theCall is what a call is, apart from how it is written: the input is one of passInputs.
 type theCall struct {
-	device, session, process, agent, tool, dir, prompt string
-	input                                              int
+	device, session, process, agent, tool, dir, prompt, mode string
+	input                                                    int
 }
 
 // passInputs are different inputs, each in the ways in which the same can be written.
@@ -32,7 +32,7 @@ func (c theCall) event(t *rapid.T, name, id string) (Device, hook.Event) {
 	input := rapid.SampledFrom(passInputs[c.input]).Draw(t, "input")
 	return Device{Name: c.device}, hook.Event{
 		Name: name, Session: c.session, Process: c.process, Agent: c.agent, Tool: c.tool, Dir: c.dir, Prompt: c.prompt,
-		Input: json.RawMessage(input), ToolUse: id, Permits: "auto", Held: id,
+		Input: json.RawMessage(input), ToolUse: id, Permits: c.mode, Held: id,
 	}
 }
 
@@ -53,11 +53,11 @@ func playPasses(t *rapid.T) {
 	}
 	var c calls
 	var open []yes
-	usual := theCall{"d", "s", "1", "", "Bash", "/p", "p1", 0}
+	usual := theCall{"d", "s", "1", "", "Bash", "/p", "p1", "auto", 0}
 	for n := range rapid.IntRange(1, 40).Draw(t, "steps") {
 		call, id := usual, fmt.Sprint("toolu_", n)
-		for _, change := range rapid.SliceOfN(rapid.IntRange(0, 20), 0, 2).Draw(t, "changes") {
-			to := []*string{&call.device, &call.session, &call.process, &call.agent, &call.tool, &call.dir, &call.prompt}
+		for _, change := range rapid.SliceOfN(rapid.IntRange(0, 22), 0, 2).Draw(t, "changes") {
+			to := []*string{&call.device, &call.session, &call.process, &call.agent, &call.tool, &call.dir, &call.prompt, &call.mode}
 			if change < len(to) {
 				*to[change] = one("other", "", "x", "y")
 			} else {
@@ -93,12 +93,11 @@ func playPasses(t *rapid.T) {
 			c.take(d, e)
 			open = slices.DeleteFunc(open, func(y yes) bool {
 				o := y.theCall
-				o.dir, o.prompt = call.dir, call.prompt
+				o.dir, o.prompt, o.mode = call.dir, call.prompt, call.mode
 				return o == call
 			})
 			continue
 		case hook.PreToolUse:
-			e.Permits = one("mode", "auto", "auto", "auto", "default")
 			if len(open) > 0 && !open[0].asked && rapid.IntRange(0, 9).Draw(t, "itself") == 0 {
 				e.ToolUse, open[0].asked = open[0].id, true
 			}
@@ -125,8 +124,8 @@ func playPasses(t *rapid.T) {
 		open = slices.DeleteFunc(open, over)
 		i := slices.IndexFunc(open, func(y yes) bool { return y.theCall == call && y.id != e.ToolUse })
 		switch {
-		case what == hook.PreToolUse && i >= 0 && e.Permits == "auto":
-			if string(said) != string(hook.Pass("anna")) {
+		case what == hook.PreToolUse && i >= 0:
+			if string(said) != string(hook.Pass("anna", e.Permits)) {
 				t.Fatalf("it was allowed, and is told %s", said)
 			}
 			open = slices.Delete(open, i, i+1)

@@ -34,9 +34,14 @@ func unflagged(text string) apitest.Reply {
 // inAuto is a Claude Code in auto mode whose first call is blocked: it is asked at the hub.
 func inAuto(t *testing.T, replies ...apitest.Reply) (*terminals.Claude, *watchtest.Site, *hub.Record) {
 	t.Helper()
+	return inMode(t, "auto", replies...)
+}
+
+func inMode(t *testing.T, mode string, replies ...apitest.Reply) (*terminals.Claude, *watchtest.Site, *hub.Record) {
+	t.Helper()
 	c, s := terminals.NewClaude(t, nil, append([]apitest.Reply{flagged("toolu_1", one)}, replies...)...)
 	terminals.Away(t, s, true) // however slow this machine is, it waits
-	c.Start("--permission-mode", "auto")
+	c.Start("--permission-mode", mode)
 	c.Prompt("go")
 	r := s.Next()
 	require.Equal(t, "Auto mode blocked `sh -c 'touch one'`: [Destructive] nobody wanted that. Allow this once?", r.Call.Questions[0].Text)
@@ -86,6 +91,27 @@ func TestRealAutoMode(t *testing.T) {
 	told := c.API.Main()[1].Get("messages").Raw
 	require.Contains(t, told, "allowed exactly this call, once")
 	require.Equal(t, 1, strings.Count(c.API.Main()[3].Get("messages").Raw, "allowed exactly this call, once"))
+}
+
+// While Claude Code plans the check is the same, but no hook allows anything: behind a yes the
+// call is asked again when it is made again.
+func TestRealAutoModeInPlan(t *testing.T) {
+	t.Parallel()
+	for name, yes := range map[string]bool{"Allow": true, "Reject": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, s, r := inMode(t, "plan", flagged("toolu_2", one), unflagged("Done."))
+			s.Answer(r, watchtest.Picks("Allow"))
+			again := s.Next()
+			require.Equal(t, one, again.Call.Questions[0].Text)
+			require.NoFileExists(t, filepath.Join(c.Dir, "one"))
+			s.Answer(again, watchtest.Picks(name))
+			ran(t, c, "toolu_2", "one", yes)
+			s.Receipt(r, map[bool]string{true: "consumed", false: "undeliverable"}[yes])
+			s.Receipt(again, "consumed")
+			c.See("Done.")
+		})
+	}
 }
 
 // Of two calls of one message that were allowed the model hears, and makes both again.

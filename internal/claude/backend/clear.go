@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/tidwall/gjson"
 
@@ -25,6 +26,8 @@ type clearing struct {
 	call   string  // of the plan
 	mode   string  // to go on in
 	prompt []block // for the new context
+	from   string  // the CLI's id of the old one: it gives the new one another
+	off    atomic.Bool
 }
 
 const clearCommand = "/clear"
@@ -56,7 +59,22 @@ func (s *conversation) clearingFor(call, choice, plan string) *clearing {
 		prompt = append(prompt, text("<system-reminder>\nIf you need specific details from before exiting plan mode (like exact code "+
 			"snippets, error messages, or content you generated), read the full transcript at: "+path+"\n</system-reminder>"))
 	}
-	return &clearing{call, strings.TrimPrefix(choice, clearChoice), prompt}
+	return &clearing{call: call, mode: strings.TrimPrefix(choice, clearChoice), prompt: prompt, from: s.cliID()}
+}
+
+// follows reports whether something follows when the CLI has cleared its context.
+func (s *conversation) follows() bool {
+	c := s.clearing.Load()
+	return c != nil && !c.off.Load()
+}
+
+// tellCleared says what became of the context where the user has cancelled that.
+func (s *conversation) tellCleared(clear bool) {
+	said := "Cancelled: the context was not cleared."
+	if clear {
+		said = "Cancelled: the context is clear."
+	}
+	s.out.Notice(false, said, "\n\n"+said+"\n\n")
 }
 
 // clears begins to do it. What the user has sent since is given back, and waits with what
@@ -79,7 +97,7 @@ func unheard() context.Context {
 
 // takesMore reports whether the CLI may get prompts while it works.
 func (p *pump) takesMore() bool {
-	return p.steers && p.toClear.Load() == nil && p.s.clearing.Load() == nil
+	return p.steers && p.toClear.Load() == nil && !p.s.follows()
 }
 
 // cleared goes on when the context is clear, in the mode that the user said last.
@@ -95,6 +113,9 @@ func (p *pump) cleared(c *clearing) {
 				end = editor.TurnEnd{Err: processError(fmt.Errorf("the context is clear, but the plan was not begun, because the mode could not be changed: %w", err))}
 			}
 			p.s.out.EndTurn(end, func(cancelled bool) {
+				if cancelled {
+					p.s.tellCleared(true)
+				}
 				if cancelled && err == nil && p.s.picked.Load() == nil {
 					_ = p.proc.SetMode(unheard(), "plan") // if that fails it stays, and the editor shows it
 				}

@@ -197,8 +197,8 @@ func TestPlanInClearContext(t *testing.T) {
 	require.Equal(t, "deny", gjson.GetBytes(p.cli.Reply("toolu_1"), "behavior").Str)
 }
 
-// A cancel at each step ends the prompt as cancelled. Nothing more of it comes, and until
-// the plan has begun the session stays in its mode.
+// A cancel at each step ends the prompt as cancelled. Nothing more of it comes, but what became
+// of the context, and until the plan has begun the session stays in its mode.
 func TestPlanInClearContextCancelled(t *testing.T) {
 	t.Parallel()
 	for _, step := range clearSteps {
@@ -212,8 +212,13 @@ func TestPlanInClearContextCancelled(t *testing.T) {
 			p.reaches(step)
 			p.Cancel(p.s)
 			p.Call(acp.AgentMethodSessionList, `{}`) // it is known
-			p.releases(clearSteps...)
+			if step == "mode" {                      // the CLI ends the others by itself
+				p.releases(step)
+			}
 			p.turn.Ends(acp.StopReasonCancelled)
+			p.releases(clearSteps...)
+			require.Equal(t, step == "clear", strings.Contains(p.Said(p.s), "Cancelled: the context was not cleared."))
+			require.Equal(t, step == "mode", strings.Contains(p.Said(p.s), "Cancelled: the context is clear."))
 			p.next()
 			require.Equal(t, step == "plan", strings.Contains(strings.Join(p.cli.Prompts(), "|"), planned))
 			if step != "plan" {

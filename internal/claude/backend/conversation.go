@@ -139,7 +139,9 @@ func (s *conversation) Prompt(id string, content any) error {
 // Interrupt implements [editor.Conversation].
 func (s *conversation) Interrupt(ctx context.Context, all bool) error {
 	proc := s.process()
-	s.clearing.Store(nil) // nothing follows
+	if c := s.clearing.Load(); c != nil {
+		c.off.Store(true) // nothing follows
+	}
 	switch {
 	case proc == nil:
 		return editor.ErrGone

@@ -246,11 +246,12 @@ func (p *pump) result(m claude.Message) {
 	end.Own, end.Working = m.Get("origin").IsObject(), p.working
 	failed := end.Err != nil
 	p.s.forFailure(&end, cmp.Or(p.s.apiError, m.Subtype))
-	if c := p.s.clearing.Load(); c != nil && !end.Own && end.Reason == acp.StopReasonEndTurn {
+	c, next := p.s.clearing.Load(), p.toClear.Load()
+	if p.s.follows() && !end.Own && end.Reason == acp.StopReasonEndTurn {
 		p.cleared(c)
 		return
 	}
-	next := p.toClear.Load()
+	clear := c != nil && (p.s.cliID() != c.from || end.Reason == acp.StopReasonEndTurn)
 	if next != nil {
 		end.Then, end.Reason = next, acp.StopReasonEndTurn // nobody has cancelled it
 	}
@@ -259,7 +260,11 @@ func (p *pump) result(m claude.Message) {
 	end.Perhaps = end.Own && !p.steers && m.Get("queued_turn_count").Int() == 0
 	p.s.out.EndTurn(end, func(cancelled bool) {
 		p.toClear.Store(nil)
-		if next != nil && !cancelled {
+		switch {
+		case cancelled && !end.Own && (next != nil || c != nil):
+			p.s.clearing.CompareAndSwap(c, nil)
+			p.s.tellCleared(clear)
+		case next != nil && !cancelled:
 			p.painter.planEnds(next.call)
 		}
 		p.s.usage(m, p.painter.used)

@@ -353,7 +353,7 @@ func (p *tab) key(name string) {
 	keys := map[string]struct {
 		code int
 		text string
-	}{"Tab": {9, ""}, " ": {32, " "}, "Enter": {13, "\r"}, "Escape": {27, ""}, "ArrowDown": {40, ""}}
+	}{"Tab": {9, ""}, " ": {32, " "}, "Enter": {13, "\r"}, "Escape": {27, ""}, "Backspace": {8, ""}, "ArrowDown": {40, ""}}
 	k := keys[name]
 	params := map[string]any{"type": "keyDown", "key": name, "code": strings.ReplaceAll(name, " ", "Space"), "windowsVirtualKeyCode": k.code}
 	if k.text != "" {

@@ -174,6 +174,57 @@ func TestPageKeepsWhatWasTyped(t *testing.T) {
 	require.Equal(t, []convert.Answer{{Selected: []string{"PostgreSQL"}}, {Text: "half a thought"}}, s.answered(r))
 }
 
+// Each of two tabs keeps its own words, also those that it has emptied; another one begins
+// with the last that were written. A logout takes all of them away.
+func TestEachTabKeepsItsOwnWords(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r := s.ask("c1", extras, convert.Question{Text: "What is the password?"})
+	one, two := s.visit(b, 390, false), s.visit(b, 390, false)
+	own := func(p *tab, want string) {
+		t.Helper()
+		p.until(fmt.Sprintf(`document.querySelector(".live .card .own")?.value === %q`, want))
+	}
+	types := func(p *tab, text string) {
+		t.Helper()
+		p.click(".own")
+		p.eval(`document.activeElement.select()`)
+		p.words(text)
+	}
+	own(one, "")
+	own(two, "")
+	one.click("[name=a0]")
+	types(one, "of the first")
+	types(two, "of the second")
+	two.click("[name=t1]")
+	two.words("hunter2")
+	for range 2 {
+		one.reload()
+		own(one, "of the first")
+		require.Equal(t, "true", one.eval(`document.querySelector("[name=a0]").checked`))
+		two.reload()
+		own(two, "of the second")
+		require.Equal(t, "false", two.eval(`document.querySelector("[name=a0]").checked`))
+		require.NotContains(t, two.eval(`JSON.stringify([{ ...localStorage }, { ...sessionStorage }])`), "hunter2")
+	}
+	three := s.visit(b, 390, false)
+	own(three, "of the second")
+	types(three, "x")
+	three.key("Backspace")
+	three.reload()
+	own(three, "")
+	one.reload()
+	own(one, "of the first")
+	types(one, "of the first, again")
+	three.click(".menu summary")
+	three.click("#logout button")
+	three.until(`!document.querySelector("#cards")`)
+	for _, p := range []*tab{one, two, three} {
+		p.until(`!JSON.stringify([{ ...localStorage }, { ...sessionStorage }]).includes("draft")`)
+	}
+	s.open(r)
+}
+
 // A question that somebody answers stays, however many come meanwhile.
 func TestPageWithMoreThanItShows(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{})

@@ -4,19 +4,20 @@ export const soon = (promise, ms) => Promise.race([promise, new Promise((done) =
 // What this browser keeps: drafts, cards that were put aside, what the page knows.
 // A browser that keeps nothing works, too, for as long as the page is there.
 const memory = new Map();
-export function get(key) {
-  try { return localStorage.getItem(key); } catch { return memory.get(key) ?? null; }
+const tab = "sessionStorage", all = "localStorage"; // of this tab alone, and of the browser
+export function get(key, where = all) {
+  try { return window[where].getItem(key); } catch { return memory.get(key) ?? null; }
 }
-export function set(key, value) {
+export function set(key, value, where = all) {
   memory.set(key, value);
-  try { localStorage.setItem(key, value); } catch { /* no room, or not allowed */ }
+  try { window[where].setItem(key, value); } catch { /* no room, or not allowed */ }
 }
 export function drop(key) {
   memory.delete(key);
-  try { localStorage.removeItem(key); } catch { /* not allowed */ }
+  try { for (const where of [tab, all]) window[where].removeItem(key); } catch { /* not allowed */ }
 }
 function keys() {
-  try { return Object.keys(localStorage); } catch { return [...memory.keys()]; }
+  try { return Object.keys({ ...localStorage, ...sessionStorage }); } catch { return [...memory.keys()]; }
 }
 
 export const fields = "textarea, .field"; // where somebody types
@@ -33,11 +34,14 @@ export const secret = () => get(secretName) || given; // another tab may have lo
 export const headers = (more) => ({ "Acp-Bridge-Page": secret(), ...more });
 
 // What was typed is kept until the question is settled, but for what nobody else may see.
+// Each tab has its own words, and begins with the last that were written in any.
+const words = (card) => get(drafts + card.id, tab) ?? get(drafts + card.id);
 export function keep(card) {
   const form = card.querySelector("form"), plain = (e) => !e.matches?.(".secret") && e.value !== e.defaultValue;
   const values = [...new FormData(form)].filter(([k]) => /^([abtn]\d+|plan)$/.test(k) && (/^[ab]/.test(k) || plain(form.elements[k])));
-  if (values.length || [...form.elements].some((e) => e.defaultChecked)) set(drafts + card.id, JSON.stringify(values));
-  else drop(drafts + card.id);
+  const key = drafts + card.id, was = get(key, tab), now = values.length || [...form.elements].some((e) => e.defaultChecked) ? JSON.stringify(values) : "";
+  if (now || was === get(key)) set(key, now); // what is emptied here stays what another tab has written
+  set(key, now, tab);
 }
 export function restore(card) {
   // Browsers fill controls by their place, with what was for another question. A field
@@ -46,8 +50,7 @@ export function restore(card) {
   if (!form) return; // its line is here alone
   if ([...form.elements].some((e) => e.checked !== e.defaultChecked || "defaultValue" in e && e.value !== e.defaultValue)) form.reset();
   let values;
-  try { values = JSON.parse(get(drafts + card.id)); } catch { return; }
-  if (!Array.isArray(values)) return;
+  try { values = JSON.parse(words(card) || ""); } catch { return; }
   for (const input of card.querySelectorAll("input[name^=a]")) {
     input.checked = values.some(([k, v]) => k === input.name && v === input.value);
   }
@@ -58,13 +61,12 @@ export function restore(card) {
     for (let d = value[1] && area.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
   }
 }
-export const begun = (card) => get(drafts + card.id) !== null;
+export const begun = (card) => Boolean(words(card));
 // What is kept of cards that are not among these.
 export const strays = (cards) => keys().filter((k) => [drafts, later].some((p) => k.startsWith(p) && !cards.some((c) => k === p + c.id)));
-export const forget = (card) => { drop(drafts + card.id); drop(later + card.id); };
-export function forgetAll() {
-  for (const key of keys()) if (key.startsWith(drafts) || key.startsWith(later) || key === secretName) drop(key);
-}
+export const forget = (card) => [drafts, later].forEach((p) => drop(p + card.id));
+export const forgetAll = () => [...strays([]), secretName].forEach(drop);
+addEventListener("storage", () => get(secretName) ?? forgetAll()); // another tab has logged out
 
 export const isLater = (card) => get(later + card.id) !== null;
 export const putAside = (card, yes) => yes ? set(later + card.id, "1") : drop(later + card.id);

@@ -252,3 +252,22 @@ export async function logout({ form, open, sendNow, secret, forgetAll, say }) {
   forgetAll();
   form.submit();
 }
+
+// All of what is permitted takes the place of its beginning.
+export async function unfold({ card, parse, rearrange, moved, watch, ready, problem }) {
+  const button = card.querySelector(".unfold");
+  if (!button || button.disabled) return;
+  button.disabled = true;
+  try {
+    const reply = await fetch("/cards?whole=" + card.id);
+    const fresh = parse(await reply.text()).querySelector("#" + card.id);
+    if (!reply.ok || !fresh) throw new Error();
+    rearrange(() => card.querySelector(".thing").replaceWith(fresh.querySelector(".thing")));
+    moved(card); // its buttons have
+    watch(card);
+    ready(card);
+  } catch {
+    button.disabled = false;
+    problem(card, "The rest could not be loaded. Try again.");
+  }
+}

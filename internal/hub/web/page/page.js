@@ -40,23 +40,7 @@ function ready(card) {
 }
 onSeen(ready, grows);
 
-async function unfold(card) {
-  const button = card.querySelector(".unfold");
-  if (!button || button.disabled) return;
-  button.disabled = true;
-  try {
-    const reply = await fetch("/cards?whole=" + card.id);
-    const fresh = parse(await reply.text()).querySelector("#" + card.id);
-    if (!reply.ok || !fresh) throw new Error();
-    rearrange(() => card.querySelector(".thing").replaceWith(fresh.querySelector(".thing")));
-    moved(card); // its buttons have
-    watch(card);
-    ready(card);
-  } catch {
-    button.disabled = false;
-    problem(card, "The rest could not be loaded. Try again.");
-  }
-}
+const unfold = (card) => lazy("unfold", { card, parse, rearrange, moved, watch, ready, problem });
 
 // What may be allowed together: a plan is more than one call, an agent that is gone has it
 // some time, and of several yeses nobody has chosen one.

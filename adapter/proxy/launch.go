@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -51,7 +52,10 @@ func (p Profile) Replacement(ctx context.Context, c Command) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.Args[0], "--version")
 	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, proc.Environ(c.Env), proc.Grace
-	out, _ := cmd.Output()
+	out, err := cmd.Output()
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		return "" // what it says of that has numbers, too
+	}
 	version := numbered.FindString(string(out))
 	major, _, _ := strings.Cut(version, ".")
 	if n, _ := strconv.Atoi(major); n < p.Until {

@@ -197,7 +197,7 @@ func TestLaunch(t *testing.T) {
 	require.Equal(t, "http://127.0.0.1:4096", s.base)
 	require.Equal(t, "mine", s.password)
 
-	for said, args := range map[string]int{"1.18.33": 4, "opencode2 v2.0.0": 2, "opencode v10.1": 2, "?": 4} {
+	for said, args := range map[string]int{"1.18.33": 4, "opencode2 v2.0.0": 2, "opencode v10.1": 2, "?": 4, "no reply of 127.0.0.1'; exit '1": 4} {
 		program := filepath.Join(t.TempDir(), "opencode")
 		require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho '"+said+"'\n"), 0o700))
 		c, s = acptest.Must2(profileNamed("opencode").launch(t.Context(), Command{Args: []string{program, "acp"}}))

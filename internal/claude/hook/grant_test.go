@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,22 @@ func TestOnlyAllowRulesAreOffered(t *testing.T) {
 			require.NotContains(t, strings.Join(g.Updates, ""), "deny")
 		}
 		require.Equal(t, want, names, suggestion)
+	}
+}
+
+// The narrowest way to go on with a plan is the first that is offered, and the only one that
+// is for once: what a client takes unseen.
+func TestOnlyTheNarrowestYesIsForOnce(t *testing.T) {
+	for modes, want := range map[string]string{
+		"default auto acceptEdits bypassPermissions": "default=allow_once auto=allow_always acceptEdits=allow_always bypassPermissions=allow_always plan=reject_once",
+		"auto acceptEdits":                           "auto=allow_once acceptEdits=allow_always plan=reject_once",
+		"":                                           "plan=reject_once",
+	} {
+		var got []string
+		for _, c := range PlanChoices(func(mode string) bool { return slices.Contains(strings.Fields(modes), mode) }) {
+			got = append(got, c.ID+"="+c.Kind)
+		}
+		require.Equal(t, want, strings.Join(got, " "))
 	}
 }
 

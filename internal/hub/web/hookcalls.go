@@ -82,7 +82,10 @@ func ordered(v gjson.Result) string {
 		parts = append(parts, [2]string{k.Raw, ordered(v)})
 		return true
 	})
-	slices.SortStableFunc(parts, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) }) // the elements of an array have no name
+	// By what a name means: of two that mean the same the last one counts. The elements of an array have none.
+	slices.SortStableFunc(parts, func(a, b [2]string) int {
+		return strings.Compare(gjson.Parse(a[0]).Str, gjson.Parse(b[0]).Str)
+	})
 	return v.Raw[:1] + fmt.Sprint(parts)
 }
 

@@ -21,8 +21,6 @@ func airWith(names ...string) string {
 	return `{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":` + string(list) + `}}}}`
 }
 
-var airNames = []string{"sessionFailure", "agentFileChangeReport", "recommendedValue", "planFile"}
-
 // Each extension is for an AIR that names it, in a version that it has.
 func TestAIRNamesWhatItTakes(t *testing.T) {
 	e, _ := scripted(t, ct.Script{})

@@ -7,8 +7,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
-type object = map[string]any
-
 func TestMain(m *testing.M) {
 	leaktest.Parallel(8)
 	os.Exit(m.Run())

@@ -78,7 +78,7 @@ func (p *inPlan) next() {
 	require.Equal(p.T, "something else", strings.TrimPrefix(p.Said(p.s), before))
 }
 
-// A plan of a turn that no prompt began is gone on with, too.
+// A plan of a turn that no prompt began is gone on with, too, and in the mode of the yes.
 func TestPlanInClearContextUnprompted(t *testing.T) {
 	t.Parallel()
 	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
@@ -88,9 +88,11 @@ func TestPlanInClearContextUnprompted(t *testing.T) {
 		{Match: "next", Steps: steps{ct.Text("something else")}},
 	}})
 	p := &inPlan{editor: e, cli: cli, s: e.Ready()}
+	p.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+p.s+`","modeId":"plan"}`)
 	p.Prompt(p.s, "go").Ends(acp.StopReasonEndTurn)
 	e.Asked("1. do it").Selects("clear_auto")
 	e.saying(p.s, "done")
+	require.Equal(t, "auto", p.modeNow(p.s, gjson.Result{}), "it was chosen last")
 	p.next()
 	require.Len(t, cli.Prompts(), 4)
 }

@@ -37,8 +37,7 @@ func Split(s string) []string {
 
 func splitOne(s string) (item, rest string) {
 	if s[0] == '"' {
-		dec := json.NewDecoder(strings.NewReader(s))
-		if dec.Decode(&item) == nil {
+		if dec := json.NewDecoder(strings.NewReader(s)); dec.Decode(&item) == nil {
 			rest = s[dec.InputOffset():]
 			if rest == "" {
 				return item, ""

@@ -76,8 +76,7 @@ func (w words) items(s string, sep func(string) int) fit {
 func cutItem(s string, sep func(string) int) (item, rest string) {
 	if text := strings.TrimLeftFunc(s, unicode.IsSpace); strings.HasPrefix(text, `"`) {
 		var quoted string
-		dec := json.NewDecoder(strings.NewReader(text))
-		if dec.Decode(&quoted) == nil {
+		if dec := json.NewDecoder(strings.NewReader(text)); dec.Decode(&quoted) == nil {
 			item, rest = text[:dec.InputOffset()], strings.TrimLeftFunc(text[dec.InputOffset():], unicode.IsSpace)
 			if rest == "" || sep(rest) > 0 {
 				return item, rest[sep(rest):]

@@ -260,8 +260,7 @@ func (f *front) Notify(_ context.Context, method string, params json.RawMessage)
 		f.log.Warn("session/cancel with unreadable parameters", "err", err)
 		return
 	}
-	s, err := f.session(string(n.SessionId))
-	if err == nil {
+	if s, err := f.session(string(n.SessionId)); err == nil {
 		s.apply(session.CancelCame{})
 		return
 	}

@@ -201,8 +201,7 @@ func (s *session) opens() <-chan struct{} {
 
 // stopPart takes back what a sub-agent's session asks where a person types.
 func (p *proxy) stopPart(s *session, why error) {
-	typed := p.sessions[p.typedIn(s.id)]
-	if typed != nil && typed != s {
+	if typed := p.sessions[p.typedIn(s.id)]; typed != nil && typed != s {
 		p.apply(typed, machine.PartStopped{Why: why, Keys: typed.state.ShownIn(s.id)}, nil)
 	}
 }

@@ -90,8 +90,7 @@ func (p *proxy) toolEntry(name, url string, profile Profile) []byte {
 
 // appended is a JSON array with one more element.
 func appended(list, element []byte) []byte {
-	old := gjson.ParseBytes(list)
-	if !old.IsArray() || len(old.Array()) == 0 {
+	if old := gjson.ParseBytes(list); !old.IsArray() || len(old.Array()) == 0 {
 		return []byte("[" + string(element) + "]")
 	}
 	end := strings.LastIndexByte(string(list), ']')

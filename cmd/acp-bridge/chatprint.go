@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -188,9 +189,7 @@ func (t *printedTurn) resumed(c convert.Call) []string {
 // Ask implements [adapter.Resolver]. What it got is handed over when the turn is
 // over: until then the agent may have to be told again.
 func (t *printedTurn) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	if t.session == "" { // asked before the session was said to be open
-		t.session = c.Session
-	}
+	t.session = cmp.Or(t.session, c.Session) // asked before the session was said to be open
 	c.Session, c.ID = t.session, ""
 	a := t.chain.Begin(ctx, c)
 	t.asked = append(t.asked, a)

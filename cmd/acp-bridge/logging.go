@@ -70,10 +70,8 @@ func (l *logOptions) open(s streams) (log *slog.Logger, trace traceFunc, closeAl
 	}
 	trace = func(wire string, dir ndjson.Direction, text []byte) {
 		hide.LearnForm(text)
-		switch {
-		case dir == ndjson.In && wire == "editor":
-			hide.Learn(text)
-		case dir == ndjson.Out && wire == "agent" && bytes.Contains(text, []byte(`"mcpServers"`)): // the proxy's own tool is among them
+		toAgent := dir == ndjson.Out && wire == "agent" && bytes.Contains(text, []byte(`"mcpServers"`)) // the proxy's own tool is among them
+		if toAgent || dir == ndjson.In && wire == "editor" {
 			hide.Learn(text)
 		}
 		write(wire, dir, text)

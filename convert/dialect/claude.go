@@ -155,8 +155,7 @@ func inputOf(c convert.Call) (root, questions gjson.Result) {
 func questionKeys(questions gjson.Result) []string {
 	var keys []string
 	questions.ForEach(func(_, q gjson.Result) bool {
-		text := read.Field(q, "question")
-		if text.Type == gjson.String {
+		if text := read.Field(q, "question"); text.Type == gjson.String {
 			keys = append(keys, text.Raw)
 		}
 		return true

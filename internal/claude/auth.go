@@ -38,8 +38,7 @@ func LoggedIn(ctx context.Context, path string, env []string) (loggedIn bool, me
 
 // Logout makes the CLI forget its login. Credentials in the environment stay.
 func Logout(ctx context.Context, path string, env []string) error {
-	out, err := authCommand(ctx, path, env, "logout")
-	if err != nil {
+	if out, err := authCommand(ctx, path, env, "logout"); err != nil {
 		return fmt.Errorf("claude auth logout: %w: %s", err, clean.Truncate(clean.Line(out), stderrWidth))
 	}
 	return nil
@@ -62,8 +61,7 @@ func Run(ctx context.Context, path string, args ...string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = proc.Environ(nil)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("claude %s: %w: %s", strings.Join(args, " "), err, clean.Truncate(clean.Line(string(out)), 400))
 	}
 	return nil

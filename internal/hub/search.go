@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -33,10 +34,7 @@ func (r *Record) Place() Place { return Place{r.End.At.Round(0), r.key} }
 
 // behind is negative if p comes before o: the last settled comes first.
 func (p Place) behind(o Place) int {
-	if c := o.At.Compare(p.At); c != 0 {
-		return c
-	}
-	return strings.Compare(o.Key, p.Key)
+	return cmp.Or(o.At.Compare(p.At), strings.Compare(o.Key, p.Key))
 }
 
 // Search returns settled records, the last settled first, and whether there are

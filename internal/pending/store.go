@@ -130,8 +130,7 @@ func (s *Store) openPath(path string) (*File, error) {
 	if !isPending(filepath.Base(path)) { // what is opened may be changed or removed
 		return nil, fmt.Errorf("%w: %q is not named %s…%s", ErrNotFound, path, prefix, suffix)
 	}
-	d, err := s.openDir(filepath.Dir(path))
-	if err == nil {
+	if d, err := s.openDir(filepath.Dir(path)); err == nil {
 		defer d.close()
 		if f := d.load(filepath.Base(path)); !errors.Is(f.Err, fs.ErrNotExist) {
 			return f, nil

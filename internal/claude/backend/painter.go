@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"os"
@@ -106,10 +107,7 @@ func (p *painter) event(m claude.Message) {
 	case "message_start":
 		p.compactionOver(false)
 		id := event.Get("message.id").Str
-		p.stream = streamed{message: id, id: id}
-		if id == "" {
-			p.stream.id = life.UUID()
-		}
+		p.stream = streamed{message: id, id: cmp.Or(id, life.UUID())}
 	case "content_block_start":
 		b := event.Get("content_block")
 		p.stream = streamed{message: p.stream.message, id: p.stream.id, kind: b.Get("type").Str}
@@ -212,13 +210,7 @@ func (p *painter) rest(m claude.Message, parent, kind, text string) {
 // messageID names a message for the editor: by the model's id, which its deltas
 // and its transcript have, too. What a user says has none of these.
 func messageID(m claude.Message) string {
-	if id := m.Get("message.id").Str; id != "" {
-		return id
-	}
-	if id := m.Get("uuid").Str; id != "" {
-		return id
-	}
-	return life.UUID()
+	return cmp.Or(m.Get("message.id").Str, m.Get("uuid").Str, life.UUID())
 }
 
 func (p *painter) toolUse(b gjson.Result, parent string) {

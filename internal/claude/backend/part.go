@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -94,12 +95,7 @@ func (p *painter) beginPart(m claude.Message, a subAgent) {
 	p.out.UpdateOf(id, told("senderMessageId"))
 }
 
-func (p *painter) sessionID(part string) string {
-	if part == "" {
-		return p.id
-	}
-	return part
-}
+func (p *painter) sessionID(part string) string { return cmp.Or(part, p.id) }
 
 // partIs says what a part does.
 func (p *painter) partIs(x *part, state string, more object) {

@@ -226,8 +226,7 @@ func deliver(settled []Settled, use func() error) error {
 // conclude gives the CLI what was answered, and waits for its turn. What another process
 // gives it, on another machine, is left out.
 func (s *conversation) conclude(calls []convert.Call, a *answers) (acp.StopReason, error) {
-	reason, err := s.give(calls, a)
-	if !errors.Is(err, life.ErrTaken) {
+	if reason, err := s.give(calls, a); !errors.Is(err, life.ErrTaken) {
 		return reason, err
 	}
 	for i, one := range a.settled {

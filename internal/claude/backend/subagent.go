@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"cmp"
+
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
@@ -15,9 +17,7 @@ type subAgent struct{ call, task string }
 // may work on when that call has its result.
 func (p *painter) agentStarted(m claude.Message) {
 	a := subAgent{call: m.Get("tool_use_id").String(), task: m.Get("description").String()}
-	if a.task == "" {
-		a.task = p.task(a.call)
-	}
+	a.task = cmp.Or(a.task, p.task(a.call))
 	p.agents[m.Get("task_id").String()] = a
 	p.beginPart(m, a)
 }

@@ -53,8 +53,7 @@ func (a Asking) retries(o convert.Outcome) (json.RawMessage, error) {
 	if o.Status != convert.Answered {
 		return NoSay, nil
 	}
-	i, _, err := a.picked(o)
-	if err != nil || a.choices[i].Denies() {
+	if i, _, err := a.picked(o); err != nil || a.choices[i].Denies() {
 		return NoSay, err
 	}
 	return Retry, nil

@@ -98,8 +98,7 @@ func folders(configDir, cwd string) (found []folder, err error) {
 		return found, nil
 	}
 	for _, path := range []string{realPath(cwd), filepath.Clean(cwd)} {
-		name := dashed(path)
-		if len(name) <= maxName {
+		if name := dashed(path); len(name) <= maxName {
 			add(filepath.Join(projects, name), false)
 		} else {
 			_ = addAll(name[:maxName]+"-", true)

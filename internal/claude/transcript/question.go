@@ -101,8 +101,7 @@ func asked(line row, results map[string]string, ends bool) (open []Question) {
 			continue
 		}
 		how := Unanswered
-		denial, done := results[id]
-		if done {
+		if denial, done := results[id]; done {
 			if denial == "" {
 				continue
 			}

@@ -76,8 +76,7 @@ func (s *Store) Purge(ctx context.Context, keys string, before uint64) error {
 // Trim removes the values that a key had before, where the bucket keeps any: one
 // that an operator made may.
 func (s *Store) Trim(ctx context.Context, key string) error {
-	status, err := s.kv.Status(ctx)
-	if err != nil || status.History() <= 1 {
+	if status, err := s.kv.Status(ctx); err != nil || status.History() <= 1 {
 		return s.wrap("trim", key, err)
 	}
 	return s.purge(ctx, "trim", key, jetstream.WithPurgeKeep(1))

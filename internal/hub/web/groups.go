@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,12 +19,7 @@ const ownGroup = Owner
 // about the group.
 var errGroup = errors.New("this device is not in that group")
 
-func groupName(group string) string {
-	if group == "" {
-		return ownGroup
-	}
-	return group
-}
+func groupName(group string) string { return cmp.Or(group, ownGroup) }
 
 func groupNamed(name string) string {
 	if name == ownGroup {
@@ -86,8 +82,7 @@ func asksIn(r *http.Request, d Device) (string, error) {
 // names none, and several that the device is in have such a conversation, it has
 // to: nothing is guessed.
 func (s *Server) groupOf(r *http.Request, d Device) (string, error) {
-	group, given, err := named(r, d)
-	if err != nil || given {
+	if group, given, err := named(r, d); err != nil || given {
 		return group, err
 	}
 	if d.Can == CanAsk {

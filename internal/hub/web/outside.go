@@ -35,8 +35,7 @@ func publicEndpoint(endpoint string) error {
 	if err != nil {
 		return badf("endpoint: expected a URL")
 	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	if err == nil && !public(ip) {
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !public(ip) {
 		return badf("endpoint: %w", errPrivate)
 	}
 	return nil

@@ -235,8 +235,5 @@ func (s *Server) push(ctx context.Context, p subscription, key pushKey, id strin
 
 // subject is whom a push service may turn to.
 func (s *Server) subject() string {
-	if s.opts.URL != "" {
-		return s.opts.URL
-	}
-	return "https://github.com/acp-bridge/acp-bridge"
+	return cmp.Or(s.opts.URL, "https://github.com/acp-bridge/acp-bridge")
 }

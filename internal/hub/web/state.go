@@ -68,13 +68,8 @@ func conversationOf(r *hub.Record) conversation {
 }
 
 func titleOf(r *hub.Record) string {
-	if r.Title != "" {
-		return r.Title
-	}
-	if q := r.Call.Questions[0]; q.Header != "" {
-		return q.Header
-	}
-	return r.Call.Questions[0].Text
+	q := r.Call.Questions[0]
+	return cmp.Or(r.Title, q.Header, q.Text)
 }
 
 // change is the data of a state_change event.

@@ -107,8 +107,7 @@ func Run(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	defer l.conn.Close()
 	start := func() { go l.open(ctx, &o) }
 	if o.Resolver == nil && !o.Plain {
-		err := runWindow(ctx, l, &o, start)
-		if !errors.Is(err, tty.ErrNoTerminal) {
+		if err := runWindow(ctx, l, &o, start); !errors.Is(err, tty.ErrNoTerminal) {
 			return err
 		}
 	}

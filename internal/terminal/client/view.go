@@ -58,8 +58,7 @@ func (w *window) status() string {
 	if w.state == working {
 		what += ": Ctrl+C cancels"
 	}
-	spent := w.now().Sub(w.since)
-	if spent >= time.Second {
+	if spent := w.now().Sub(w.since); spent >= time.Second {
 		what += fmt.Sprintf(" (%d s)", int(spent.Seconds()))
 	}
 	return spinner[w.frame%len(spinner)] + " " + what

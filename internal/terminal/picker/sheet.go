@@ -225,9 +225,7 @@ func (s *sheet) result() convert.Answer {
 	var a convert.Answer
 	typed := s.answer.Value()
 	switch {
-	case s.free():
-		a.Text = typed
-	case s.single() && s.isOther(s.chosen):
+	case s.free(), s.single() && s.isOther(s.chosen):
 		a.Text = typed
 	case s.single() && s.chosen >= 0:
 		a.Selected = []string{s.q.Options[s.chosen].Label}

@@ -59,12 +59,14 @@ func (n *news) waits(w wake) <-chan struct{} {
 
 // Reader reads the changes of a board. It is used by one goroutine.
 type Reader struct {
+	// AndOpen makes it begin with what is open, too: its revision may be one that was
+	// given again.
+	AndOpen  bool
 	board    *Board
 	wake     wake
 	next     uint64 // number of the change to read
 	revision uint64
 	begun    bool
-	andOpen  bool
 	asked    <-chan struct{}
 }
 
@@ -81,13 +83,6 @@ func (b *Board) Read(after uint64) *Reader {
 // In makes the reader one of a single group: others do not wake it.
 func (r *Reader) In(group string) *Reader {
 	r.wake = wake{group: group}
-	return r
-}
-
-// AndOpen makes the reader begin with what is open, too: its revision may be one that was
-// given again.
-func (r *Reader) AndOpen() *Reader {
-	r.andOpen = true
 	return r
 }
 
@@ -114,7 +109,7 @@ func (r *Reader) Next() (changes []*Record, more <-chan struct{}) {
 		} else {
 			changes = r.since(s)
 		}
-		r.next, r.revision, r.begun, r.andOpen = end, s.last, true, false
+		r.next, r.revision, r.begun, r.AndOpen = end, s.last, true, false
 		asked := r.wake
 		asked.asked = true
 		r.asked = s.news.waits(asked)
@@ -131,7 +126,7 @@ func (r *Reader) since(s *state) (list []*Record) {
 		from, records = 0, s.open
 	}
 	for _, o := range records {
-		if (o.Revision > from || r.andOpen && o.Open()) && r.of(o.Group) {
+		if (o.Revision > from || r.AndOpen && o.Open()) && r.of(o.Group) {
 			list = append(list, o)
 		}
 	}

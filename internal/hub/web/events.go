@@ -67,9 +67,7 @@ func (s *Server) after(id string) *hub.Reader {
 	}
 	revision, _ := strconv.ParseUint(number, 10, 64)
 	reader := s.board.Read(revision)
-	if name != s.board.Name() {
-		reader.AndOpen()
-	}
+	reader.AndOpen = name != s.board.Name()
 	return reader
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -17,12 +18,13 @@ type pass struct {
 	callKey
 	blocked hook.Event
 	by      string
+	asked   time.Time
 	until   time.Time
 }
 
 // arm gives a pass for a blocked call, or takes it away: two hooks may ask about one call.
-func (c *calls) arm(d Device, blocked hook.Event, by string, yes bool) {
-	p := pass{keyAt(d, blocked), blocked, by, time.Now().Add(passTime)}
+func (c *calls) arm(d Device, blocked hook.Event, by string, asked time.Time, yes bool) {
+	p := pass{keyAt(d, blocked), blocked, by, asked, time.Now().Add(passTime)}
 	c.step(func() {
 		c.drops(func(o pass) bool { return o.place == p.place && o.blocked.ToolUse == blocked.ToolUse })
 		if yes {
@@ -30,6 +32,30 @@ func (c *calls) arm(d Device, blocked hook.Event, by string, yes bool) {
 		}
 		c.became(crossing{p.place, blocked.ToolUse}, blocked.ToolUse) // until it is used
 	})
+}
+
+// askedSince takes away the pass of a call about which a person was asked anew at another hub of
+// the board: what they say there counts. Of a hub with a board of its own nothing is known.
+func (s *Server) askedSince(ctx context.Context, d Device, e hook.Event) {
+	key := keyAt(d, e)
+	mine := func(p pass) bool { return p.callKey == key }
+	var at time.Time
+	s.hooked.step(func() {
+		if i := slices.IndexFunc(s.hooked.passes, mine); i >= 0 {
+			at = s.hooked.passes[i].asked
+		}
+	})
+	if e.Name != hook.PreToolUse || at.IsZero() {
+		return
+	}
+	since := s.board.CatchUp(ctx) != nil
+	for _, r := range s.board.Conversation(d.first(), e.Session) {
+		asked, err := hook.Parse(r.Document)
+		since = since || err == nil && r.Hold != nil && r.Device == d.id() && r.Asked.After(at) && keyAt(d, asked) == key
+	}
+	if since {
+		s.hooked.step(func() { s.hooked.drops(mine) })
+	}
 }
 
 // drops takes passes away, and those whose time is over.

@@ -85,7 +85,7 @@ func playPasses(t *rapid.T) {
 			continue
 		case "arm":
 			e.Name = hook.PermissionDenied
-			c.arm(d, e, "anna", true)
+			c.arm(d, e, "anna", now, true)
 			open = append(open, yes{call, id, now.Add(passTime), false})
 			continue
 		case "ask":

@@ -47,6 +47,7 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 	}
 	if !e.Asks() {
 		s.hookEnds(r.Context(), d, e)
+		s.askedSince(r.Context(), d, e)
 		said := s.hooked.see(d, e) // after it: what is over is forgotten
 		if t, ok := turnOf(d, e, about.Decode(r.Header.Get(about.Header))); ok {
 			s.turns.add(t)
@@ -147,7 +148,7 @@ func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, d Device, re
 	switch {
 	case err == nil && r.Context().Err() == nil:
 		if e.Name == hook.PermissionDenied {
-			s.hooked.arm(d, e, rec.End.By, hook.Retries(body))
+			s.hooked.arm(d, e, rec.End.By, rec.Asked, hook.Retries(body))
 		}
 		if err = replyRaw(w, jsonKind, body); err == nil {
 			_, err = s.board.Delivered(ctx, ref)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
@@ -63,6 +64,7 @@ func TestScripts(t *testing.T) {
 // scripted is a hub with a script.
 type scripted struct {
 	*site
+	other  *site
 	line   string
 	vars   map[string]string
 	marked map[string]*hub.Record
@@ -135,6 +137,15 @@ func (s *scripted) play(a []string) {
 		s.server.SetBlock(time.Millisecond)
 	case "stop":
 		s.server.Close()
+	case "another": // hub of the same board from here on, or the first one again
+		if s.other == nil {
+			server := web.New(s.board, s.access, web.Options{})
+			h := httptest.NewServer(server)
+			s.t.Cleanup(h.Close)
+			s.t.Cleanup(server.Close)
+			s.other = &site{s.t, h.URL, s.board, s.access, server}
+		}
+		*s.site, *s.other = *s.other, *s.site
 	default:
 		require.Fail(s.t, "no such command", s.line)
 	}

@@ -26,7 +26,7 @@ func TestToolOverStdio(t *testing.T) {
 	require.Equal(t, ToolAddress, ours.Get("env.0.name").Str)
 	address := ours.Get("env.0.value").Str
 	p.agent.result(open, `{"sessionId":"s1"}`)
-
+	p.editor.reply() // only now it has this name
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ended := make(chan error, 1)

@@ -245,7 +245,7 @@ func TestWhatMovesWithinACardIsMarked(t *testing.T) {
 			p.until(`!document.querySelector(".moved")`)
 			do(p, run)
 			require.JSONEq(t, "[]", p.eval(`unmarked`))
-			require.NotEqual(t, "0", p.eval(`shifts`), fmt.Sprint("nothing has moved, and this looks at nothing"))
+			require.NotEqual(t, "0", p.eval(`shifts`), "nothing has moved, and this looks at nothing")
 		})
 	}
 }

@@ -529,36 +529,42 @@ func TestHowASessionIsGoneOnWith(t *testing.T) {
 
 // A prompt that comes in place of an answer is sent, also if the question arrives before
 // the client knows that the session is open: the agent's reply and its question are read
-// one behind the other, and the client hears of the two in any order.
+// one behind the other, and the client hears of the two in any order. An agent that had the
+// prompt before it asked does not take the question back: it goes when the turn is over.
 func TestPromptInsteadOfWhatIsAskedFirst(t *testing.T) {
-	agentIn, toAgent := io.Pipe()
-	fromAgent, agentOut := io.Pipe()
-	prompted := make(chan string, 1)
-	agent := conn.New(agentIn, agentOut, methods(prompted), nil)
-	l := dial(fromAgent, toAgent, &Options{})
-	l.session = "s1"
-	ctx, withdraw := context.WithCancel(t.Context())
-	a := newWaiting(ctx, &request{call: convert.Call{Questions: []convert.Question{{Text: "Which?"}}}})
-	l.told.asked(a, gjson.Parse(`{}`))
-	p := &plain{ctx: t.Context(), l: l, o: &Options{Out: io.Discard, Prompt: "the second", Once: true, Instead: true}}
-	p.o.Resolver = resolver(func(ctx context.Context, _ convert.Call) (convert.Outcome, error) {
-		<-ctx.Done()
-		return convert.Outcome{Status: convert.Disconnected}, ctx.Err()
-	})
-	go func() {
-		require.Equal(t, acp.AgentMethodSessionPrompt, <-prompted)
+	for _, takenBack := range []bool{true, false} {
+		agentIn, toAgent := io.Pipe()
+		fromAgent, agentOut := io.Pipe()
+		prompted := make(chan string, 1)
+		agent := conn.New(agentIn, agentOut, methods(prompted), nil)
+		l := dial(fromAgent, toAgent, &Options{})
+		l.session = "s1"
+		ctx, withdraw := context.WithCancel(t.Context())
+		a := newWaiting(ctx, &request{call: convert.Call{Questions: []convert.Question{{Text: "Which?"}}}})
+		l.told.asked(a, gjson.Parse(`{}`))
+		p := &plain{ctx: t.Context(), l: l, o: &Options{Out: io.Discard, Prompt: "the second", Once: true, Instead: true}}
+		p.o.Resolver = resolver(func(ctx context.Context, _ convert.Call) (convert.Outcome, error) {
+			<-ctx.Done()
+			return convert.Outcome{Status: convert.Disconnected}, ctx.Err()
+		})
+		go func() {
+			require.Equal(t, acp.AgentMethodSessionPrompt, <-prompted)
+			if takenBack {
+				withdraw()
+			}
+		}()
+		p.event(asked{a})
+		p.event(opened{})
+		require.ErrorIs(t, a.ctx.Err(), context.Canceled, "it was left open until the agent took it back, or its turn was over")
+		require.Empty(t, a.said)
+		require.False(t, p.over)
 		withdraw()
-	}()
-	p.event(asked{a})
-	p.event(opened{})
-	require.ErrorIs(t, a.ctx.Err(), context.Canceled, "it was left open until the agent took it back")
-	require.Empty(t, a.said)
-	require.False(t, p.over)
-	for _, e := range []io.Closer{toAgent, agentOut, agentIn, fromAgent} {
-		e.Close()
+		for _, e := range []io.Closer{toAgent, agentOut, agentIn, fromAgent} {
+			e.Close()
+		}
+		agent.Close()
+		l.conn.Close()
 	}
-	agent.Close()
-	l.conn.Close()
 }
 
 // methods is an agent that answers everything with nothing.

@@ -38,11 +38,12 @@ type plain struct {
 	kept   chan string // piped lines that came before a question: prompts
 
 	working, cancelling bool
-	ctrlC               time.Time  // when it cancelled a turn
-	gone                bool       // the agent is; a turn that runs ends by itself
-	opened              bool       // the session is
-	early               []*waiting // what was asked before that, and the Prompt comes in place of
-	over                bool       // time to leave, with err
+	ctrlC               time.Time       // when it cancelled a turn
+	gone                bool            // the agent is; a turn that runs ends by itself
+	opened              bool            // the session is
+	early               []*waiting      // what was asked before that, and the Prompt comes in place of
+	prompted            context.Context // ends with the turn of the last prompt
+	over                bool            // time to leave, with err
 	err                 error
 }
 
@@ -189,7 +190,12 @@ func (p *plain) say(words string) {
 		p.screen.add(blockNone, "")
 	}
 	p.working, p.cancelling = true, false
-	go p.l.prompt(p.ctx, words)
+	ctx, over := context.WithCancel(context.Background())
+	p.prompted = ctx
+	go func() {
+		p.l.prompt(p.ctx, words)
+		over()
+	}()
 }
 
 func (p *plain) turned(t turned) {
@@ -304,6 +310,9 @@ func (p *plain) ask(a *waiting) {
 	ctx, stop := context.WithCancel(a.ctx)
 	defer stop()
 	defer context.AfterFunc(p.ctx, stop)()
+	if p.o.Instead && !a.permission { // an agent that had the prompt before it asked takes nothing back
+		defer context.AfterFunc(p.prompted, func() { a.cancel(convert.ErrWithdrawn) })()
+	}
 	for a.ctx.Err() == nil {
 		d := p.l.told.described(a)
 		asked, end := d.describing(ctx)

@@ -66,7 +66,11 @@ func TestRealPrint(t *testing.T) {
 	api.Script(apitest.Use(apitest.ToolUse("toolu_1", "AskUserQuestion", databaseInput)), apitest.Say("SQLite it is."), apitest.Say("And more."))
 	turn := func(code int, args ...string) string {
 		t.Helper()
-		b := exec.Command(program, append(append([]string{"chat"}, args...), "--", program, "--claude", path)...)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		b := exec.CommandContext(ctx, program, append(append([]string{"chat"}, args...), "--", program, "--claude", path)...)
+		b.Cancel = func() error { return b.Process.Signal(syscall.SIGQUIT) } // which shows where it waits
+		b.WaitDelay = time.Second
 		b.Dir, b.SysProcAttr = dir, &syscall.SysProcAttr{Setsid: true}
 		b.Env = append(apitest.Env(api, home), "XDG_STATE_HOME="+home)
 		out, _ := b.CombinedOutput()

@@ -290,9 +290,7 @@ func (p *plain) line(line string, ok bool) {
 		p.screen.add(blockNone)
 		p.idle()
 	case words == "":
-		if p.typed {
-			_, _ = io.WriteString(p.o.Out, "> ")
-		}
+		p.idle()
 	case p.typed && tty.Cut(line):
 		p.screen.Note(tty.CutText)
 		p.idle()

@@ -4,10 +4,12 @@
 package command_test
 
 import (
+	"context"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 

@@ -1,7 +1,6 @@
 package hands_test
 
 import (
-	"fmt"
 	"sync"
 	"testing"
 	"time"

@@ -185,17 +185,31 @@ func TestWhatTheLineOfNewsCoveredIsNotPressed(t *testing.T) {
 	require.Contains(t, p.eval(`news.textContent`), "The page has just moved.")
 }
 
-// A double click on what dismisses all that is left only asks.
+// A double click on what dismisses all that is left only asks, and so does Enter that is held.
 func TestADoubleClickDismissesNothing(t *testing.T) {
 	t.Parallel()
-	b, s := newChromium(t), newSite(t, hub.Options{Lease: 50 * time.Millisecond})
-	r := s.ask("c1", db)
-	p := s.visit(b, 390, false)
-	p.until(`document.querySelector(".dismiss-all button")?.textContent === "Dismiss it"`)
-	p.waits(600)
-	x, y := p.middle(".dismiss-all button")
-	p.presses(x, y, 2)
-	p.until(`document.querySelector(".dismiss-all button").textContent.startsWith("Dismiss it?")`)
-	p.waits(800)
-	s.open(r)
+	for name, press := range map[string]func(p *tab){
+		"a double click": func(p *tab) { x, y := p.middle(".dismiss-all button"); p.presses(x, y, 2) },
+		"a held key": func(p *tab) {
+			p.eval(`document.querySelector(".dismiss-all button").focus(); 0`)
+			for _, again := range []bool{false, true} {
+				p.call("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r", "autoRepeat": again})
+				p.waits(700)
+			}
+			p.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, s := newChromium(t), newSite(t, hub.Options{Lease: 50 * time.Millisecond})
+			r := s.ask("c1", db)
+			p := s.visit(b, 390, false)
+			p.until(`document.querySelector(".dismiss-all button")?.textContent === "Dismiss it"`)
+			p.waits(600)
+			press(p)
+			p.waits(800)
+			s.open(r)
+			p.until(`document.querySelector(".dismiss-all button").textContent.startsWith("Dismiss it?")`)
+		})
+	}
 }

@@ -132,4 +132,14 @@ func TestWhatIsOutsideOfTheZoomWasNotSeen(t *testing.T) {
 	require.Equal(t, "true", p.eval(`document.querySelector(".acts .allow").disabled`))
 	zoom(1)
 	p.until(`document.querySelector(".acts .allow:enabled")`)
+
+	s = newSite(t, hub.Options{})
+	p = s.phone(b)
+	zoom(4) // and what is above it
+	p.call("Input.synthesizeScrollGesture", map[string]any{"x": 50, "y": 100, "yDistance": -3000, "speed": 8000})
+	p.until(`visualViewport.offsetTop > 600`)
+	s.permit("c1", "Bash", "execute", "rm", map[string]any{"command": "rm -rf build"})
+	p.until(`document.querySelector(".card .end")?.getBoundingClientRect().bottom < visualViewport.offsetTop`)
+	p.waits(1000)
+	require.Equal(t, "true", p.eval(`document.querySelector(".acts .allow").disabled`))
 }

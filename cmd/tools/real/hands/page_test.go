@@ -209,6 +209,12 @@ func TestEachTabKeepsItsOwnWords(t *testing.T) {
 	}
 	three := s.visit(b, 390, false)
 	own(three, "of the second")
+	three.click(".own")
+	three.eval(`document.activeElement.select()`)
+	three.key("Backspace")
+	own(three, "")
+	four := s.visit(b, 390, false) // those were of the second, which has them
+	own(four, "")
 	types(three, "x")
 	three.key("Backspace")
 	three.reload()

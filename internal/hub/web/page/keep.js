@@ -51,6 +51,7 @@ export function restore(card) {
   if ([...form.elements].some((e) => e.checked !== e.defaultChecked || "defaultValue" in e && e.value !== e.defaultValue)) form.reset();
   let values;
   try { values = JSON.parse(words(card) || ""); } catch { return; }
+  set(drafts + card.id, words(card), tab); // so that what is emptied here is known to be these
   for (const input of card.querySelectorAll("input[name^=a]")) {
     input.checked = values.some(([k, v]) => k === input.name && v === input.value);
   }

@@ -143,6 +143,7 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
   document.addEventListener("keydown", (event) => {
     const typing = isField(event.target), card = now(), button = document.activeElement === armed && armed;
     if (isLetter(event)) armed = null;
+    if (!typing && event.repeat && event.key === "Enter") event.preventDefault(); // it is held: one press is one act
     if (!typing && isLetter(event) && passes(event)) { event.preventDefault(); return; }
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       const form = event.target.closest?.("form.answer");

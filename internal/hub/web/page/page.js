@@ -303,10 +303,10 @@ function submit(event) {
   if (dismisses && typedIn(card) && !button.dataset.sure) {
     const text = button.textContent;
     button.dataset.sure = "yes";
-    button.textContent = "Dismiss and lose what you wrote?";
+    moving(() => { button.textContent = "Dismiss and lose what you wrote?"; });
     counted = null; // a double click is no second one
     moved(card);
-    setTimeout(() => { delete button.dataset.sure; button.textContent = text; }, 5000);
+    setTimeout(() => { delete button.dataset.sure; moving(() => { button.textContent = text; }); }, 5000);
     return;
   }
   if (dismisses || button?.matches(".decline")) {

@@ -10,7 +10,7 @@ const watcher = new IntersectionObserver((list) => {
   for (const { target, isIntersecting } of list) {
     clearTimeout(timers.get(target));
     if (isIntersecting) timers.set(target, setTimeout(() => note(target), long));
-    else if (target.checkVisibility?.()) away.add(target);
+    else if (target.checkVisibility()) away.add(target);
     const box = target.closest(".preview");
     box?.classList.toggle("cut", !isIntersecting && box.scrollHeight > box.clientHeight + 1);
     ready(target.closest(".card"));
@@ -68,13 +68,13 @@ export function lacks(card) {
 // Where the window begins below the bar, and where it ends.
 function room() {
   const under = ["link", "bar"].map((n) => (document.getElementById(n) ?? document.querySelector("." + n)).getBoundingClientRect().bottom);
-  const view = window.visualViewport;
-  return [Math.max(...under, 0), view ? view.offsetTop + view.height : innerHeight];
+  const { offsetTop, height } = visualViewport; // what its person has zoomed to
+  return [Math.max(...under, offsetTop), offsetTop + height];
 }
 // Whether an element is in the window: all of it, or as much as there is room for.
 export function inView(element) {
   const [from, to] = room(), box = element.getBoundingClientRect();
-  if (!element.checkVisibility?.({ visibilityProperty: true })) return false;
+  if (!element.checkVisibility({ visibilityProperty: true })) return false;
   return Math.min(box.bottom, to) - Math.max(box.top, from) >= Math.min(box.height, to - from) - 1;
 }
 // Where a card, or its line, says whose it is.

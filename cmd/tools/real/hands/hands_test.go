@@ -313,3 +313,37 @@ func TestWhatIsPendingIsWhatWasShown(t *testing.T) {
 		})
 	}
 }
+
+// Nobody knows which card a click was meant for that was passed over: it stops what is pending.
+func TestAClickThatIsPassedOverStopsWhatIsPending(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	one, two := s.ask("c1", db), s.ask("c2", db)
+	p := s.visit(b, 390, false)
+	run := p.holdsBack(s.url)
+	p.click(`[data-talk$=c1] .option label`)
+	p.until(`document.querySelector("[data-talk$=c1] .sending:not([hidden])") && !document.querySelector(".moved")`)
+	x, y := p.middle(`[data-talk$=c2] .option label`)
+	for _, kind := range []string{"mousePressed", "mouseReleased"} { // the second half of a double click
+		p.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "clickCount": 2})
+	}
+	p.until(`document.querySelector("[data-talk$=c1] .sending").hidden`)
+	run()
+	p.waits(300)
+	s.open(one, two)
+}
+
+// Whoever has written why not does not allow it with the other button: the page asks.
+func TestAReasonIsNoApproval(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r := s.permit("c1", "Bash", "execute", "", map[string]any{"command": "make"})
+	p := s.visit(b, 390, false)
+	p.until(`document.querySelector(".acts .allow:enabled")`)
+	p.click(".acts .reject")
+	p.words("not in the evening")
+	p.click(".acts .allow")
+	p.until(`document.querySelector(".card .problem").textContent === "A reason goes with a rejection. Clear it to allow this."`)
+	p.waits(300)
+	s.open(r)
+}

@@ -123,4 +123,16 @@ func TestATypedPasswordIsKeptNowhere(t *testing.T) {
 	p.open(s.url + "/?later")
 	p.until(fmt.Sprintf(`!(%s).includes("hunter")`, stored))
 	s.open(other)
+
+	// Nor is one that was sent in what the page tells of it.
+	_, err = s.board.Cancel(t.Context(), other.Ref(), "phone")
+	require.NoError(t, err)
+	sent := s.ask("c3", convert.Question{Text: "What is the database password?"})
+	p.open(s.url + "/?sent")
+	p.keepsReceipts()
+	p.click(".card textarea[name=t0]")
+	p.words("hunter9")
+	p.click(".card button[value=answer]")
+	s.answered(sent)
+	p.until(`document.querySelector(".over .receipt b")?.textContent === "(not shown)"`)
 }

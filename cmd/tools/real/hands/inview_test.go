@@ -160,6 +160,7 @@ func TestBackFillsNothingIn(t *testing.T) {
 	p.eval(`new Promise((done) => setTimeout(done, 200))`) // the browser fills in what it remembers
 	require.Equal(t, `""`, p.eval(`document.querySelector(".card textarea[name=n0]").value`))
 	require.Equal(t, `false`, p.eval(`document.querySelector('.card input[name=a0][value="0"]').checked`))
+	p.eval(`document.querySelector(".card textarea[name=n0]").value = "what another browser remembers"; dispatchEvent(new Event("pageshow")); 0`)
 	p.click(`.card input[name=a0][value="1"]`)
 	p.click(`button[value=answer]`)
 	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, s.answered(other))

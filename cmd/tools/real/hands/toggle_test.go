@@ -62,6 +62,12 @@ func TestPageStopsPushes(t *testing.T) {
 	p.click("#notify-kinds input[value=waiting]")
 	p.click("#notify-kinds input[value=done]")
 	require.Eventually(t, func() bool { return s.server.Pushes(rec, web.PushWaiting) && s.server.Pushes(rec, "done") }, patience, time.Millisecond)
+	// Pushes that go on are not told as off.
+	p.eval(`navigator.serviceWorker.getRegistration = async () => ({ pushManager: { getSubscription: async () => ({ unsubscribe: async () => false }) } });
+		window.fetch = ((ask) => async (url, o) => { if (o?.method === "DELETE") throw new TypeError("no network"); return ask(url, o); })(fetch); 0`)
+	p.click(button)
+	p.until(`document.querySelector("#news").textContent === "They could not be turned off. Try again."`)
+	shows("Stop notifying me")
 	p.open(s.url + "/?2")
 	shows("Stop notifying me")
 	hubTells(true)

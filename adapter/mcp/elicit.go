@@ -32,8 +32,11 @@ func elicits(session *sdk.ServerSession) bool {
 // again, with the input.
 func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call convert.Call) (*sdk.CallToolResult, error) {
 	if given, ok := r.Params.InputResponses[answersKey].(*sdk.ElicitResult); ok {
-		at, _ := strconv.ParseInt(r.Params.RequestState, 10, 64)
-		o, err := formOutcome(call, given, time.UnixMilli(at))
+		shown := time.Now() // of a client that does not say when it was asked
+		if at, err := strconv.ParseInt(r.Params.RequestState, 10, 64); err == nil {
+			shown = time.UnixMilli(at)
+		}
+		o, err := formOutcome(call, given, shown)
 		if err != nil {
 			return s.elsewhere(ctx, r, call, nil, err), nil
 		}
@@ -135,7 +138,7 @@ func (s *Server) first(t *ticket, form convert.Outcome) (text string, isError bo
 	return resultText(t.call, form)
 }
 
-// formOutcome is what a reply to the form says. The error is that it is none: some clients
+// formOutcome reads a reply to the form. An error means that it is none: some clients
 // decline by themselves, at once, where nobody sits.
 func formOutcome(call convert.Call, given *sdk.ElicitResult, shown time.Time) (convert.Outcome, error) {
 	reply, err := json.Marshal(map[string]any{"action": given.Action, "content": given.Content})

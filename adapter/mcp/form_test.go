@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"testing"
@@ -49,6 +50,25 @@ func TestAFormThatNobodyAnswers(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// A no that does not say when the form was shown is as one that came at once.
+func TestANoWithoutItsState(t *testing.T) {
+	a := newAsks()
+	session := connectAs(t, mcp.New(mcp.Options{Resolver: a, Elicit: true, Limit: -1}), &sdk.ClientOptions{
+		ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) { return nil, nil },
+	}, "2026-07-28")
+	ended := make(chan error, 1)
+	go func() {
+		ended <- acptest.Err(session.CallTool(context.Background(), &sdk.CallToolParams{Name: mcp.ToolName, Arguments: json.RawMessage(questions),
+			InputResponses: sdk.InputResponseMap{"answers": &sdk.ElicitResult{Action: "decline"}}}))
+	}()
+	select {
+	case <-a.calls:
+		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+	case err := <-ended:
+		t.Fatal("the call has ended: ", err)
 	}
 }
 

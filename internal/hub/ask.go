@@ -268,7 +268,7 @@ func (b *Board) openNew(ctx context.Context, r *Record, f found, may func(contex
 	}
 	if f.replaced != nil {
 		end := &End{Outcome: convert.Failed.String(), Reason: "The agent asked something else under the same id"}
-		if _, err := b.settle(ctx, f.replaced, end, may); err != nil && !errors.Is(err, ErrSettled) {
+		if _, err := b.settle(ctx, f.replaced, end, "", may); err != nil && !errors.Is(err, ErrSettled) {
 			return nil, err
 		}
 	}

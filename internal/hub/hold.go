@@ -7,9 +7,9 @@ import (
 )
 
 // Hold says that a question belongs to one process, which alone asks it again, under the
-// same ID and Asker: nobody takes it over. A hook of an agent is such a one, whose dialog
-// stays open beside it. When it has not been here for a lease, the question is left to the
-// terminal; when it is back after that, it is asked anew.
+// same ID and Asker: nobody takes it over. An agent's hook is one: its dialog stays open
+// beside it. After a lease of silence the question is left to the terminal; if the hook
+// returns after that, it is asked anew.
 type Hold struct {
 	// Call is the agent's id of what asks, and Agent the sub-agent that does; both may
 	// be empty.
@@ -25,8 +25,8 @@ func (r *Record) held() bool {
 	return r.Hold != nil && (r.Open() || r.accepted())
 }
 
-// Held are the questions of a device in a conversation that belong to a connection,
-// are open, or have an outcome of which nobody knows whether it was used.
+// Held are a device's questions in a conversation that have a [Hold], and are open or
+// have an outcome that may not have been used.
 func (b *Board) Held(group, conversation, device string) (held []*Record) {
 	for _, r := range b.Conversation(group, conversation) {
 		if r.Hold != nil && r.Of(device) && (r.Open() || r.End.Consumed.IsZero() && r.End.Undelivered == "") {
@@ -50,7 +50,7 @@ func (b *Board) endGone() {
 	for _, r := range gone {
 		var err error
 		if r.Open() {
-			_, err = b.settle(b.own, r, &End{Outcome: convert.Disconnected.String(), Reason: lost}, nil)
+			_, err = b.settle(b.own, r, &End{Outcome: convert.Disconnected.String(), Reason: lost}, "", nil)
 		} else {
 			_, err = b.Refuse(b.own, r.Ref(), lost)
 		}

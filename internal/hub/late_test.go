@@ -74,6 +74,29 @@ func TestARequestThatHungUpMeanwhile(t *testing.T) {
 	require.Empty(t, open)
 }
 
+// A process takes back what it has still when that is written: not what another one has taken
+// over meanwhile, nor the answer that this one waits for.
+func TestAPredecessorTakesBack(t *testing.T) {
+	t.Parallel()
+	for _, answered := range []bool{false, true} {
+		board := open(t, t.TempDir(), hub.Options{})
+		r := askBy(t, board, "first", "q", "Go?")
+		late, once := as(r, "first"), sync.Once{}
+		late.May = func(context.Context) error {
+			once.Do(func() {
+				if askBy(t, board, "resumed", "q", "Go?"); answered {
+					answer(t, board, r, "Yes", "me")
+				}
+			})
+			return nil
+		}
+		require.ErrorIs(t, acptest.Err(board.TakeBack(t.Context(), late, convert.Outcome{Status: convert.Withdrawn}, "")), hub.ErrNotAsker)
+		now := acptest.Must(board.FindRef(r.Ref()))
+		require.Equal(t, !answered, now.Open())
+		require.True(t, takes(t, board, answer(t, board, now, "Yes", "me"), "resumed"))
+	}
+}
+
 // An answer that was accepted here, and had its end elsewhere before, says why it came
 // too late, in words for who gave it.
 func TestTooLateSaysWhy(t *testing.T) {

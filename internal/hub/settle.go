@@ -59,14 +59,9 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 	if err != nil {
 		return nil, err
 	}
-	if !r.isOf(ref.Asker) {
-		return nil, ErrNotAsker
-	}
-	may := ref.May
-	ref = r.Ref()
-	ref.May = may
+	ref = Ref{Group: r.Group, Conversation: r.Conversation, ID: r.ID, key: r.key, Asker: ref.Asker, May: ref.May}
 	end := &End{Outcome: o.Status.String(), Answers: ask.Kept(r.Call, o.Answers), Reason: o.Reason, By: by, Elsewhere: true, Delivered: now, Consumed: now}
-	settled, err := b.settle(ctx, r, end, ref.May)
+	settled, err := b.settle(ctx, r, end, ref.Asker, ref.May)
 	if errors.As(err, new(*SettledError)) {
 		_, refused := b.Refuse(ctx, ref, tooLate(o, by))
 		return nil, errors.Join(err, refused)
@@ -330,17 +325,17 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 		}
 		return nil, err
 	}
-	written, err := b.settle(ctx, r, end, ref.May)
+	written, err := b.settle(ctx, r, end, "", ref.May)
 	if late, ok := errors.AsType[*SettledError](err); ok && end.same(late.End) {
 		return r, nil
 	}
 	return written, err
 }
 
-// settle gives an open record its end. If somebody was first, the error is a
-// [SettledError].
-func (b *Board) settle(ctx context.Context, r *Record, end *End, may func(context.Context) error) (*Record, error) {
-	for r.Open() {
+// settle gives an open record its end, while it is the asker's, see [Record.isOf]. If
+// somebody was first, the error is a [SettledError].
+func (b *Board) settle(ctx context.Context, r *Record, end *End, asker string, may func(context.Context) error) (*Record, error) {
+	for r.Open() && r.isOf(asker) {
 		next := *r
 		end.At = time.Now()
 		next.End, next.About = end, r.About.Kept()
@@ -359,6 +354,9 @@ func (b *Board) settle(ctx context.Context, r *Record, end *End, may func(contex
 		if r = b.get(r.key); r == nil {
 			return nil, ErrNotFound
 		}
+	}
+	if !r.isOf(asker) {
+		return nil, ErrNotAsker
 	}
 	return nil, &SettledError{r.End}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"net/http"
 	"os"
@@ -131,42 +130,4 @@ func (p *process) get(path string) string {
 
 func askBody(id string) string {
 	return `{"id":"` + id + `","name":"AskUserQuestion","input":{"questions":[{"question":"Go on?","header":"Go","multiSelect":false,"options":[{"label":"Yes","description":""},{"label":"No","description":""}]}]}}`
-}
-
-func TestCommands(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	command := func(args ...string) (int, string, string) {
-		var out, errOut bytes.Buffer
-		return run(t.Context(), append(args, "--data", dir), &out, &errOut), out.String(), errOut.String()
-	}
-	// Without a hub the folder is changed, with one the hub is asked.
-	code, out, _ := command("device", "add", "laptop", "--can", "admin")
-	require.Equal(t, 0, code)
-	p := startHub(t, dir, "127.0.0.1:0")
-	words := strings.Fields(out)
-	own := p.token
-	p.token = words[len(words)-1]
-	p.get("/devices")
-	p.token = own
-	code, _, errOut := command("device", "add", "laptop")
-	require.Equal(t, 1, code)
-	require.Contains(t, errOut, "is there already")
-	_, out, _ = command("device", "list")
-	require.Contains(t, out, "laptop  admin")
-	code, out, _ = command("login", "--device", "laptop")
-	require.Equal(t, 0, code)
-	require.True(t, strings.HasPrefix(out, p.address+"/login?code="))
-	code, _, _ = command("device", "remove", "laptop")
-	require.Equal(t, 0, code)
-	code, _, errOut = command("--listen", "127.0.0.1:0")
-	require.Equal(t, 1, code)
-	require.Contains(t, errOut, "a hub with this folder is running")
-	for _, args := range [][]string{{"devices"}, {"device", "add"}, {"--tls-cert", "x"}, {"--keep", "-1h"}, {"--nonsense"}} {
-		code, _, _ = command(args...)
-		require.Equal(t, 2, code, args)
-	}
-	for _, name := range []string{"token", "access.json", "address"} {
-		require.EqualValues(t, 0o600, acptest.Must(os.Stat(filepath.Join(dir, name))).Mode().Perm(), name)
-	}
 }

@@ -95,17 +95,17 @@ func (a *asking) receipt(err error) {
 // AskQuestion asks a question call. The id is that of the agent's request, for
 // [Session.Withdraw]; apart says that a sub-agent asks, which may work on after
 // the turn. Reply tells the agent, once, unless it withdraws the request, and returns
-// whether the agent has it; it must not end the turn, which waits for it. Where the agent
-// has it later, whoever asks says so by used.
+// whether the agent has it; it must not end the turn, which waits for it. If the
+// agent gets it later, the caller calls used.
 func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) (used func()) {
 	return s.askQuestion(id, "", apart, c, reply)
 }
 
 const ourClient = "acp-bridge-chat"
 
-// AskAgain is AskQuestion for a call with which the session's history ends: what was said to
-// it since its process ended counts. The editor may show it as it was left, so it is shown
-// under another id. Our own client is not one of those, and has the call at its hub by its id.
+// AskAgain is AskQuestion for the call that ends the session's history: what was said to it
+// since its process ended counts. The editor may still show the old one, so this one gets
+// another id. Our own client does not, and its hub knows the call by its id.
 func (s *Session) AskAgain(id, shownAs string, c convert.Call, reply func(convert.Outcome) (sent bool)) (used func()) {
 	return s.askQuestion(id, shownAs, false, c, reply)
 }
@@ -152,10 +152,9 @@ func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage,
 	}, func() { reply(json.RawMessage(ask.CancelForm), faulty) })
 }
 
-// AskPermission asks whether the agent may use a tool, for who if that is a
-// sub-agent. Reply gets the editor's
-// response, or an error, which is [ErrTakenBack] if the request was taken back:
-// then no permission was given, whatever the editor said.
+// AskPermission asks whether the agent may use a tool, for who if that is a sub-agent.
+// Reply gets the editor's response, or an error, which is [ErrTakenBack] if the request
+// was taken back: then no permission was given, whatever the editor said.
 func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r acp.RequestPermissionRequest, reply func(acp.RequestPermissionResponse, error) (sent bool)) {
 	r.SessionId = acp.SessionId(s.id)
 	s.ask(id, session.Permission, apart, who.Session, func(a *asking) answer {
@@ -222,9 +221,8 @@ func (a *asking) park(ctx context.Context, toolCall, text string) (view context.
 // its way.
 const endTime = 50 * time.Millisecond
 
-// watch looks for evidence that the editor has come to the question. It is asked
-// behind the end of the prompt, too: an editor that keeps prompts back sends them
-// then.
+// watch looks for evidence that the editor has reached the question. The editor is
+// asked behind the end of the prompt, too: one that holds prompts back sends them then.
 func (a *asking) watch(ctx context.Context, ended <-chan struct{}) (stop func()) {
 	if a.Showing == nil {
 		return func() {}

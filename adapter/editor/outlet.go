@@ -169,7 +169,7 @@ func (o *outlet) awaitRoom() {
 	}
 }
 
-// makeRoom ends that somebody is stuck.
+// makeRoom releases whoever is stuck.
 func (o *outlet) makeRoom() {
 	stuck := make(chan struct{})
 	o.stuck.Store(&stuck)

@@ -117,8 +117,8 @@ func (s *Session) Flush() { s.front.connection().Flush() }
 // apply takes an event and does what follows from it.
 func (s *Session) apply(ev session.Event) { s.happens(func() session.Event { return ev }) }
 
-// happens is apply for an event that is made of what the session knows, by a
-// function that has that to itself; nil is none.
+// happens is apply for an event that a function makes of the session's state, which it
+// has to itself; nil is none.
 func (s *Session) happens(event func() session.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,8 +168,8 @@ func (s *Session) perform(e session.Effect) session.Event {
 	return nil
 }
 
-// interruptPause is when an interrupt is repeated: one that comes before the
-// agent has begun with its prompt finds nothing to end.
+// interruptPause is the delay before an interrupt is repeated: one that arrives before
+// the agent begins its prompt ends nothing.
 const interruptPause = 100 * time.Millisecond
 
 func (s *Session) after(d time.Duration, ev session.Event) {
@@ -375,8 +375,8 @@ func (s *Session) wrap(t TurnEnd, end func() session.Event, draw func(cancelled 
 	return true
 }
 
-// wrapped ends a turn that is drawn, or goes on with what is to be done then: in its
-// prompt, and if it has none, in one of its own.
+// wrapped ends a turn that is drawn, or continues with t.Then: in the turn's prompt, or
+// else in one of its own.
 func (s *Session) wrapped(t TurnEnd) {
 	var p *promptRequest
 	goesOn := false

@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// networks are the listeners for other machines of this machine's own networks. They are
-// opened and closed while the hub runs; who is on this machine does not notice. Each
-// address has a listener of its own: that on all of them cannot be had beside the one
-// for this machine, which stays.
+// networks are the listeners on this machine's networks, for other machines. They open
+// and close while the hub runs; local clients do not notice. Each address has its own
+// listener: one for all addresses cannot exist beside the local one, which stays.
 type networks struct {
 	port string
 	log  *slog.Logger
@@ -76,7 +75,7 @@ func (n *networks) adjust(addresses []netip.Prefix) (open int, problems error) {
 	return len(n.open), problems
 }
 
-// networkTime is how often it is looked for networks that have come and gone.
+// networkTime is how often networks are checked for changes.
 const networkTime = 5 * time.Second
 
 // run serves them until ctx ends.

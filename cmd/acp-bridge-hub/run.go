@@ -175,8 +175,8 @@ func (o *options) serverFlags(fs *cli.Flags) {
 		o.notify = append(o.notify, n)
 		return err
 	})
-	fs.BoolVar(&o.notifyText, "notify-text", false, "put the question's text into it")
-	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept, a `time` such as 720h; an answer that its agent has not fetched, a day at least")
+	fs.BoolVar(&o.notifyText, "notify-text", false, "put the question's text into notifications")
+	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long to keep settled questions, a `time` such as 720h; unfetched answers stay at least a day")
 	fs.DurationVar(&o.block, "hold", web.BlockTime, "how long a hook may keep a terminal waiting unless you are away, a `time` such as 5s")
 	fs.BoolVar(&o.verbose, "verbose", false, "log every question that is settled")
 	fs.BoolVar(&o.noLink, "no-link", false, "do not print a login link: for when others can read the log")

@@ -16,7 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
-// runStatus says how the hub is. That it is not ready is an error, for scripts.
+// runStatus prints the hub's state. A hub that is not ready is an error, for scripts.
 func runStatus(ctx context.Context, o options, out io.Writer) error {
 	c, err := callRunning(o)
 	if err != nil {
@@ -96,7 +96,7 @@ func engineText(line func(name, format string, args ...any), e hubstore.Engine) 
 	}
 }
 
-// ago is how long something is past, in its largest units.
+// ago is the time since then, in its largest units.
 func ago(now, then time.Time) string {
 	d := max(0, now.Sub(then)).Truncate(time.Second)
 	switch {

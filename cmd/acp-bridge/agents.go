@@ -24,7 +24,7 @@ type agentRow struct {
 // inTerminals is what of an agent in a plain terminal can be answered at a hub: tried with
 // these versions on 16 and 17 November 2026, unless it says otherwise.
 var inTerminals = []cli.Example{
-	{Line: "claude", What: "questions, plans, permissions, forms; the terminal's dialog stays, and the first answer counts; what auto mode blocks: a yes is for the same call, once (2.1.325)"},
+	{Line: "claude", What: "questions, plans, permissions, forms; the terminal's dialog stays, and the first answer counts; what auto mode blocks: a yes allows the same call once (2.1.325)"},
 	{Line: "opencode", What: "questions, permissions, also of sub-agents; the dialog stays (1.18.33); version 2 with nothing installed: by this machine's hub, or acp-bridge watch opencode (2.0.0)"},
 	{Line: "kilo", What: "questions, permissions; the dialog stays (7.7.7)"},
 	{Line: "codex", What: "questions, approvals, with nothing installed: by this machine's hub, or acp-bridge watch codex (0.166.0)"},

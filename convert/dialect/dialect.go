@@ -6,7 +6,7 @@
 //	result := dialect.Encode(req, dialect.Reply{Outcome: outcome})
 //	fmt.Println(string(result.Body))
 //
-// Each dialect is one file of this package. It owns what is particular to its
+// Each dialect is a file of this package, or two. It owns what is particular to its
 // agent, its RPC envelope included.
 //
 // Calls are read, results are written. [ClaudeCall] is the one call that is written.

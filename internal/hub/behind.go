@@ -10,9 +10,8 @@ const anyKey = ""
 
 var errClosing = errors.New("the hub is closing")
 
-// CatchUp waits until the board has seen all that was written before, by any hub
-// that shares the store. A hub that is behind must not deny what another one has
-// told already.
+// CatchUp waits until the board has seen all that was written before, by any hub that
+// shares the store. A stale hub must not deny what another has already told.
 func (b *Board) CatchUp(ctx context.Context) error {
 	if !b.store.Shared() {
 		return nil
@@ -90,8 +89,8 @@ func (b *Board) catchUp() error {
 	return nil
 }
 
-// mostWrites is more than how often a record is written: it is asked, settled,
-// delivered, consumed, and forgotten.
+// mostWrites is more than how often a record is written while this runs: it is asked, settled,
+// taken and consumed within a moment at most; what else is written of it is seconds apart.
 const mostWrites = 6
 
 // reach waits until the board has seen a revision.

@@ -27,8 +27,9 @@ const (
 // moment is goneTime, for leases that are as short.
 func (s *state) moment() time.Duration { return min(goneTime, s.opts.Lease/4) }
 
-// gone reports whether the process that has a record is, to another one that asks since a
-// time, or looks what is left if that is zero. Soon is how long it takes until that is known.
+// gone reports whether the process that has a record is gone, for another that has asked
+// since began; with a zero began that one only looks. Soon is how long it takes until that is
+// known.
 //
 //	| the process                            | is gone                             |
 //	|----------------------------------------|-------------------------------------|
@@ -65,7 +66,7 @@ func (s *state) gone(o *Record, asker string, began time.Time) (gone bool, soon 
 }
 
 // uses is how long the process that was given an outcome still has to say that it used it:
-// until then nobody else gets it. One that says that it is at it has a lease.
+// until then nobody else gets it. One that has claimed it has a lease.
 func (s *state) uses(r *Record) time.Duration {
 	most := s.using
 	if !r.End.Claimed.IsZero() {

@@ -67,8 +67,8 @@ func (d *Driven) request(e Effect, words func(prompt int) typed.Words) {
 	}
 }
 
-// Attended is nil while the editor shows what it is sent. Else it is closed when its next
-// prompt comes, with which it does.
+// Attended is nil while the editor shows what it is sent. Otherwise its next prompt
+// closes it: from then on the editor shows things again.
 func (d *Driven) Attended() <-chan struct{} {
 	if !d.Unseen() {
 		return nil

@@ -56,7 +56,7 @@ func New() State { return State{phase: idle} }
 // Parked reports whether the next prompt answers a question in the conversation.
 func (s *State) Parked() bool { return s.inState(parked) != nil }
 
-// Unseen reports whether what is shown now is shown to nobody.
+// Unseen reports whether nobody would see what is shown now.
 func (s *State) Unseen() bool {
 	return s.PromptsOnly && !slices.ContainsFunc(s.line, func(p *prompt) bool { return !p.own && p.state != over })
 }

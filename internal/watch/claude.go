@@ -29,15 +29,15 @@ import (
 // asked there.
 const AsksVariable = "ACP_BRIDGE_ASKS"
 
-// HubTime is what a hub may cost that is down, slow or wrong; maxEvent is the most
-// that a hook sends, and parentTime how often the one that waits looks around. Until it
-// has seen the dialog it looks each time, then each fifth.
+// maxEvent is the most that a hook sends, and parentTime how often one that waits looks
+// around. Until it has seen the dialog it looks each time, then each fifth.
 const (
 	maxEvent   = 8 << 20
 	parentTime = 100 * time.Millisecond
 )
 
 var (
+	// HubTime is what a hub may cost that is down, slow or wrong.
 	HubTime, _ = time.ParseDuration(hookLimit)
 	hookLimit  = "1s" // the linker says more where a test's hub shares a busy machine
 )

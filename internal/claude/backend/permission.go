@@ -34,7 +34,7 @@ func (p *pump) ask(t claude.ToolRequest) {
 	p.line(t.RequestID, true, func(told told) { p.permission(t, tool, told) })
 }
 
-// permission asks for leave to use a tool.
+// permission asks whether a tool may be used.
 func (p *pump) permission(t claude.ToolRequest, tool display.Tool, told told) {
 	choices, plan := p.choicesFor(t, tool, told)
 	info := tool.Info(p.s.cwd)

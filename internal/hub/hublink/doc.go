@@ -1,5 +1,5 @@
-// Package hublink puts the questions of a process also to a hub, and takes the
-// hub's answers. The first answer wins, wherever it comes from.
+// Package hublink also asks a process's questions at a hub, and takes the hub's
+// answers. The first answer wins, wherever it comes from.
 //
 //	link := hublink.Start(&d, hublink.Options{URL: hub, Token: token}) // a function
 //	defer link.Close()

@@ -64,7 +64,6 @@ func (q *question) run() {
 			if q.take(data) {
 				return
 			}
-			began = time.Time{}
 		case status == http.StatusAccepted:
 			q.link.is(up, "")
 			q.named(data)

@@ -383,9 +383,9 @@ func (s *Server) askedLast(r *http.Request, d Device, rec *hub.Record) (*hub.Rec
 	return s.asked(r, d)
 }
 
-// wait waits for a question to be settled. The asker counts as there, if it is its
-// device that waits: others only look. It returns
-// an error if the device was removed meanwhile: then it gets nothing.
+// wait waits for a question to be settled. The asker counts as there if it is its
+// device that waits: others only look. It returns an error if the device was removed
+// meanwhile: then it gets nothing.
 func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, by Device) (*hub.Record, error) {
 	if wait == 0 || !rec.Open() {
 		return rec, nil

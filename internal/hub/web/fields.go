@@ -74,11 +74,11 @@ func (c *card) field(r *hub.Record, v *cardQuestion) {
 	}
 }
 
-// manyOptions is how many options of a field are a list that opens.
+// manyOptions is how many options make a field a drop-down.
 const manyOptions = 6
 
-// input gives a field the input that a browser has for it. What is on or off has been so
-// before: it has a default. Else nobody has said yet which of the two it is.
+// input picks the browser's input for a field. A switch needs a default: without one,
+// nobody has said yet whether it is on or off.
 func (v *cardQuestion) input(q convert.Question) {
 	if t, ok := map[string][2]string{"integer": {"number", "1"}, "number": {"number", "any"}, "email": {"email"}, "uri": {"url"}, "date": {"date"}}[q.Format]; ok && q.OwnWords && !v.Secret {
 		v.Type, v.Step = t[0], t[1]

@@ -80,8 +80,8 @@ type admitted struct {
 	given
 }
 
-// admit reads a request of somebody who may make it. Nobody
-// but an admin may where can is empty. A body is read when it is known whose it is.
+// admit reads a request of somebody who may make it. Nobody but an admin may where can
+// is empty. A body is read when it is known whose it is.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, to *route) (*admitted, error) {
 	d, cookie, ok := s.who(r)
 	if !ok {

@@ -87,9 +87,9 @@ func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hoo
 	})
 }
 
-// holdHook waits for a person, and for the end of everything else: the connection, the
-// hub, the time. A hook with a name comes back when its connection ends, or tells that it
-// was taken back; one of which nothing is heard is out of sight, see [hub.Hold].
+// holdHook waits for a person, or for the end of the connection, the hub or the time. A
+// named hook connects again, or says that it was taken back; one that does neither is
+// lost, see [hub.Hold].
 func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec *hub.Record, a hook.Asking, e hook.Event) error {
 	blocks, named := e.Blocks(), rec.Asker == e.Held
 	wait := holdTime

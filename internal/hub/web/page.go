@@ -126,9 +126,9 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 	return s.formProblem(w, d, ref, form, err)
 }
 
-// permitted refuses permission for what was not shown to its end, and words beside
-// one, or edits of a plan: they would be lost, and may be a condition. A page that had no end of it has
-// nothing to send; a person who did not look at it is the page's to stop.
+// permitted refuses a permission that was not shown to its end, or that comes with words or edits
+// of a plan: they would be lost, and may be a condition. A page that never had the end has nothing
+// to send; whether the person looked at it, the page checks.
 func permitted(r *hub.Record, form url.Values) error {
 	if r.Kind != "permission" || !r.Open() {
 		return nil

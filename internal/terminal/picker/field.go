@@ -147,8 +147,8 @@ func (f *Field) remove(from, to int) {
 	f.cursor, f.laid = from, laid{}
 }
 
-// back is where a run of such cells begins that ends at i, ahead where one ends that
-// begins there.
+// back is the start of the run of such cells that ends at i, ahead the end of the one
+// that starts there.
 func (f *Field) back(i int, such func(cell string) bool) int {
 	for i > 0 && such(f.cells[i-1]) {
 		i--

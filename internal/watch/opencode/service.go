@@ -166,7 +166,7 @@ func (s *service) handle(ctx context.Context, e gjson.Result) {
 	case formReplied, formCancelled:
 		s.ended(p.Get("id").Str, kind == formCancelled, p)
 	case permissionAsked:
-		s.leave(ctx, p)
+		s.permit(ctx, p)
 	case permissionReplied:
 		s.ended(p.Get("requestID").Str, false, p)
 	case renamed:
@@ -211,13 +211,13 @@ func (s *service) look(ctx context.Context) {
 			})
 		}
 		s.each(ctx, "/session/"+id+"/form", func(ctx context.Context, f gjson.Result) { s.form(ctx, f, "") })
-		s.each(ctx, "/session/"+id+"/permission", s.leave)
+		s.each(ctx, "/session/"+id+"/permission", s.permit)
 	}
 }
 
-// leave asks for a tool, as the first version has it. What the tool gets is in the
+// permit asks for permission, in the shape of version 1. The tool's input is in the
 // message that calls it.
-func (s *service) leave(ctx context.Context, p gjson.Result) {
+func (s *service) permit(ctx context.Context, p gjson.Result) {
 	id, in := p.Get("id").Str, p.Get("sessionID").Str
 	if !isName(id) || !isName(in) {
 		return

@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
@@ -107,31 +105,6 @@ func TestHistoryIsTrue(t *testing.T) {
 	s.expect(200, "POST", "/conversations/kept/turn", `{"agent":"Kimi","event":"failed","dir":"/src/web"}`, as...)
 	require.Regexp(t, `(?s)<strong>Today</strong>.*Failed</b>.*Kimi.*web.*SQLite</b> · .*nightly-bot.*Withdrawn\.`, page("/history"))
 	require.Regexp(t, `(?s)All answered\..*SQLite</b>`, page("/"))
-}
-
-// An export has everything, also if that is more than a page can have.
-func TestExportOfMany(t *testing.T) {
-	s := siteBeside(t)
-	const many = 2050
-	var asking sync.WaitGroup
-	for i := range 50 {
-		asking.Go(func() {
-			for j := i; j < many; j += 50 {
-				ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: fmt.Sprint("q", j)}
-				_, err := s.board.Ask(t.Context(), hub.Asking{Conversation: ref.Conversation, Call: convert.Call{ID: ref.ID, Questions: []convert.Question{{Text: "Go?"}}}})
-				assert.NoError(t, err)
-				_, err = s.board.Cancel(t.Context(), ref, "me")
-				assert.NoError(t, err)
-			}
-		})
-	}
-	asking.Wait()
-	found := map[string]bool{}
-	for line := range strings.Lines(s.expect(200, "GET", "/history", "", asNDJSON...)) {
-		found[gjson.Get(line, "question").Str] = true
-	}
-	require.Len(t, found, many)
-	require.Equal(t, 3, strings.Count(s.expect(200, "GET", "/history?limit=3", "", asNDJSON...), "\n"))
 }
 
 // A line of the history has the words of the receipt that its person got.

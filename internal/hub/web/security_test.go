@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"bufio"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -24,7 +23,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
-	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 // routes are all that a hub serves.
@@ -285,37 +283,6 @@ func TestSlowClientsEnd(t *testing.T) {
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
 	if _, err := io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) { // that comes if the hub had not read all of it
 		require.NoError(t, err, "the hub hangs up")
-	}
-}
-
-// A thousand streams on which nothing happens keep nobody from asking and
-// answering, and each of them is told.
-func TestAThousandIdleStreams(t *testing.T) {
-	s := siteBeside(t)
-	transport := &http.Transport{MaxIdleConnsPerHost: 1}
-	defer transport.CloseIdleConnections()
-	var bodies []io.ReadCloser
-	streams := 1000
-	if leaktest.Race { // it sees no more in the others
-		streams = 100
-	}
-	for range streams {
-		req := acptest.Must(http.NewRequestWithContext(t.Context(), "GET", s.url+"/events", nil))
-		req.Header.Set("Authorization", "Bearer "+token)
-		reply := acptest.Must(transport.RoundTrip(req))
-		require.Equal(t, 200, reply.StatusCode)
-		bodies = append(bodies, reply.Body)
-	}
-	s.expect(202, "POST", "/conversations/c1/ask", database)
-	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
-	for _, b := range bodies {
-		lines := bufio.NewScanner(b)
-		told := false
-		for !told && lines.Scan() {
-			told = strings.Contains(lines.Text(), `"outcome":"answered"`)
-		}
-		require.True(t, told)
-		b.Close()
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -329,20 +331,20 @@ func TestPlace(t *testing.T) {
 	require.NoError(t, <-turn)
 }
 
-// A watcher that stops itself while changes wait gets none of them.
+// A watcher that stops itself while changes wait gets none of them, and is not kept.
 func TestWatchStops(t *testing.T) {
 	d := new(desk.Desk)
 	post(t, d, "s", "one")
 	post(t, d, "s", "two")
-	n := 0
-	var stop func()
-	d.Watch(func(desk.Entry) { // it tells while the other one joins
-		if stop == nil {
-			stop = d.Watch(func(desk.Entry) { n++ })
-			stop()
-		}
+	var kept weak.Pointer[[64]int]
+	joins := sync.OnceFunc(func() {
+		n := new([64]int)
+		kept = weak.Make(n)
+		d.Watch(func(desk.Entry) { t.Error("it is told", n) })()
 	})
-	require.Zero(t, n)
+	d.Watch(func(desk.Entry) { joins() }) // it tells while the other one joins
+	require.Eventually(t, func() bool { runtime.GC(); return kept.Value() == nil }, time.Minute, time.Millisecond)
+	runtime.KeepAlive(d)
 }
 
 // A watcher that panics does not keep others from being told.

@@ -153,12 +153,12 @@ func TestElse(t *testing.T) {
 	var lines []string
 	s := &pipe.Server{Resolver: adapter.Static{Answers: []convert.Answer{{Text: "x"}}}, Else: func(line []byte) { lines = append(lines, string(line)) }}
 	p := serve(t.Context(), t, s)
-	acptest.Must(io.WriteString(p.in, "hello\n\n{\"type\":\"progress\"}\n"))
+	acptest.Must(io.WriteString(p.in, "hello\n\n{\"type\":\"progress\"}\n{\"type\":\"ask_user_request\",\n"))
 	p.ask("a", "first")
 	require.True(t, p.next().Answered)
 	require.NoError(t, p.in.Close())
 	require.NoError(t, <-p.done)
-	require.Equal(t, []string{"hello", `{"type":"progress"}`}, lines)
+	require.Equal(t, []string{"hello", `{"type":"progress"}`, `{"type":"ask_user_request",`}, lines, "half a request is none")
 }
 
 // A request with the id of one that is open is refused and not asked: its answer

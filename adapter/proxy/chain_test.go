@@ -103,14 +103,17 @@ func TestChainCancel(t *testing.T) {
 		t.Run("prefix "+prefix, func(t *testing.T) {
 			c := conduct(t, prefix)
 			c.initialize(noForms, `{"protocolVersion":1}`)
-			c.send(`{"jsonrpc":"2.0","id":7,"method":"x/slow","params":{}}`)
-			c.inner()
-			c.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}`)
-			if prefix == "" {
-				require.JSONEq(t, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}`, c.next().Raw)
-			} else {
-				require.JSONEq(t, `{"method":"$/cancel_request","params":{"requestId":7}}`, c.inner().Raw)
+			cancelled := func(id string) {
+				cancel := `"method":"$/cancel_request","params":{"requestId":` + id + `}}`
+				c.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"x/slow","params":{}}`)
+				c.until(prefix + "proxy/successor")
+				if c.send(`{"jsonrpc":"2.0",` + cancel); prefix == "" {
+					require.JSONEq(t, `{"jsonrpc":"2.0",`+cancel, c.until("$/cancel_request").Raw)
+				} else {
+					require.JSONEq(t, "{"+cancel, c.until(prefix+"proxy/successor").Get("params").Raw)
+				}
 			}
+			cancelled("7")
 			// The agent withdraws a question.
 			ask := gjson.Parse(oneLine(grokAsks))
 			c.says("9", `{"method":"_x.ai/ask_user_question","params":`+ask.Get("params").Raw+`}`)
@@ -122,6 +125,7 @@ func TestChainCancel(t *testing.T) {
 				told = told || m.Get("method").Str == "$/cancel_request" && m.Get("params.requestId").Raw == request.Get("id").Raw
 				answered = answered || !m.Get("method").Exists() && m.Get("id").Raw == "9"
 			}
+			cancelled("9") // it is free again
 		})
 	}
 }

@@ -65,7 +65,7 @@ func (o *outlet) post(line []byte) { o.postLines(append(line, '\n')) }
 
 // postLines is post for lines that have their line ends.
 func (o *outlet) postLines(lines []byte) {
-	if len(lines) > 0 && o.err.Load() == nil {
+	if o.err.Load() == nil {
 		o.given.Add(uint64(len(lines)))
 		o.lane.Post(lines...)
 	}

@@ -64,7 +64,7 @@ func TestWaitReplaced(t *testing.T) {
 		s := newStore(t)
 		reports := make(chan error, 9)
 		s.Report = func(err error) { reports <- err }
-		w := wait(t.Context(), t, s)
+		w := wait(t.Context(), t, s, other)
 		posted := read(t, w.file.Path)
 		require.NoError(t, os.WriteFile(w.file.Path, []byte(strings.NewReplacer(`"answer": null`, yes, `"ticket": "`, `"ticket": "X`).Replace(posted)), 0o600))
 		w.after(t, time.Minute)

@@ -23,10 +23,10 @@ type waiting struct {
 	err    error
 }
 
-func wait(ctx context.Context, t *testing.T, s *pending.Store) *waiting {
+func wait(ctx context.Context, t *testing.T, s *pending.Store, c convert.Call) *waiting {
 	t.Helper()
 	s.Interval = time.Second
-	w := &waiting{file: acptest.Must(post(s, other)), result: make(chan *pending.File, 1)}
+	w := &waiting{file: acptest.Must(post(s, c)), result: make(chan *pending.File, 1)}
 	go func() {
 		var f *pending.File
 		f, w.err = s.Wait(ctx, w.file)
@@ -51,7 +51,7 @@ func (w *waiting) after(t *testing.T, d time.Duration) {
 func TestWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := wait(t.Context(), t, newStore(t))
+		w := wait(t.Context(), t, newStore(t), other)
 		w.after(t, time.Hour)
 		edit(t, w.file.Path, `"answer": null`, `"answer":"no"`)
 		before := time.Now()
@@ -68,7 +68,7 @@ func TestWaitLooksOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		w := wait(ctx, t, newStore(t))
+		w := wait(ctx, t, newStore(t), other)
 		edit(t, w.file.Path, `"answer": null`, `"answer":"no"`)
 		cancel()
 		f := <-w.result
@@ -84,7 +84,7 @@ func TestWaitDamaged(t *testing.T) {
 		s := newStore(t)
 		reports := make(chan error, 9)
 		s.Report = func(err error) { reports <- err }
-		w := wait(t.Context(), t, s)
+		w := wait(t.Context(), t, s, other)
 		good := read(t, w.file.Path)
 		require.NoError(t, os.WriteFile(w.file.Path, []byte(good[:40]), 0o600))
 		w.after(t, 1500*time.Millisecond)
@@ -110,7 +110,7 @@ func TestWaitOutlastsFailures(t *testing.T) {
 		s := newStore(t)
 		reports := make(chan error, 9)
 		s.Report = func(err error) { reports <- err }
-		w := wait(t.Context(), t, s)
+		w := wait(t.Context(), t, s, other)
 		dir := filepath.Dir(w.file.Path)
 		require.NoError(t, os.Rename(dir, dir+"~"))
 		require.NoError(t, os.WriteFile(dir, nil, 0o600)) // a file in its place
@@ -129,7 +129,7 @@ func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
-		w := wait(t.Context(), t, s)
+		w := wait(t.Context(), t, s, other)
 		require.NoError(t, os.Rename(w.file.Path, w.file.Path+"~"))
 		w.after(t, 1500*time.Millisecond)
 		require.NoError(t, os.Rename(w.file.Path+"~", w.file.Path))
@@ -139,7 +139,7 @@ func TestWaitEnds(t *testing.T) {
 		require.ErrorIs(t, w.err, pending.ErrGone)
 
 		ctx, cancel := context.WithCancelCause(t.Context())
-		w = wait(ctx, t, s)
+		w = wait(ctx, t, s, other)
 		cause := errors.New("withdrawn")
 		cancel(cause)
 		require.Nil(t, <-w.result)
@@ -154,7 +154,7 @@ func TestWaitForAMissingFile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
-		w := wait(t.Context(), t, s)
+		w := wait(t.Context(), t, s, other)
 		dir, good := filepath.Dir(w.file.Path), read(t, w.file.Path)
 		require.NoError(t, os.RemoveAll(dir))
 		w.after(t, time.Hour)
@@ -166,7 +166,7 @@ func TestWaitForAMissingFile(t *testing.T) {
 		edit(t, w.file.Path, `"answer": null`, `"answer": "no"`)
 		require.Equal(t, []string{"No"}, (<-w.result).Answers[0].Selected)
 
-		w = wait(t.Context(), t, s)
+		w = wait(t.Context(), t, s, other)
 		require.NoError(t, s.Remove(w.file))
 		require.NoError(t, os.RemoveAll(filepath.Dir(w.file.Path)))
 		require.Nil(t, <-w.result)
@@ -177,7 +177,7 @@ func TestWaitForAMissingFile(t *testing.T) {
 // An answer is noticed also when size and time of the file stay the same.
 func TestWaitSameSizeAndTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := wait(t.Context(), t, newStore(t))
+		w := wait(t.Context(), t, newStore(t), other)
 		before := acptest.Must(os.Stat(w.file.Path))
 		edit(t, w.file.Path, `"answer": null`, `"answer": "no"`)
 		require.NoError(t, os.Chtimes(w.file.Path, time.Time{}, before.ModTime()))
@@ -191,18 +191,10 @@ func TestWaitSameSizeAndTime(t *testing.T) {
 // A file that is answered in part is not delivered.
 func TestWaitInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore(t)
-		s.Interval = time.Second
-		f := acptest.Must(post(s, service))
-		w := &waiting{file: f, result: make(chan *pending.File, 1)}
-		go func() {
-			var f *pending.File
-			f, w.err = s.Wait(t.Context(), w.file)
-			w.result <- f
-		}()
-		edit(t, f.Path, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": 1`)
+		w := wait(t.Context(), t, newStore(t), service)
+		edit(t, w.file.Path, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": 1`)
 		w.after(t, time.Hour)
-		edit(t, f.Path, `"answer": null`, `"answer": "x"`)
+		edit(t, w.file.Path, `"answer": null`, `"answer": "x"`)
 		require.Len(t, (<-w.result).Answers, 3)
 	})
 }

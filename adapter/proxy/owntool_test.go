@@ -223,23 +223,25 @@ func TestTwoCallsOfTheTool(t *testing.T) {
 // fetched is no answer to the same words in a later one.
 func TestRule4TicketsOfAnEarlierTurn(t *testing.T) {
 	a := initialized(t, Options{Agent: shortLimit(profileNamed("goose"))}, noForms).open(t, "s1")
-	turn := func(id string) gjson.Result {
-		a.editor.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"go"}]}}`)
-		return a.agent.until("session/prompt")
-	}
-	prompt := turn("p1")
+	prompt := a.turn("p1")
 	text := <-a.use(sdk.Meta{"agent-tool-call-request-id": "t1"})
 	ticket := ticketIn(t, text)
 	a.editor.result(a.editor.until("session/request_permission"), selected("SQLite"))
 	a.editor.until("session/update") // it says how it was answered
 	a.agent.result(prompt, `{"stopReason":"end_turn"}`)
 	require.Equal(t, "p1", a.editor.reply().Get("id").Str)
-	turn("p2")
+	a.turn("p2")
 	require.NotContains(t, <-a.useWith(nil, `{"ticket":"`+ticket+`"}`), "SQLite")
 	text = <-a.use(sdk.Meta{"agent-tool-call-request-id": "t2"})
 	require.NotContains(t, text, "SQLite")
 	require.NotEqual(t, ticket, ticketIn(t, text))
 	a.editor.until("session/request_permission")
+}
+
+// turn begins one.
+func (a *toolAgent) turn(id string) gjson.Result {
+	a.prompt(id, "go")
+	return a.agent.until("session/prompt")
 }
 
 // shortLimit is an agent that gives up at once.
@@ -284,11 +286,7 @@ func TestToolCallIsTakenOnce(t *testing.T) {
 		require.Contains(t, <-got, "SQLite")
 		return request.Get("params.toolCall.toolCallId").Str
 	}
-	turn := func(id string) gjson.Result {
-		a.editor.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"go"}]}}`)
-		return a.agent.until("session/prompt")
-	}
-	prompt := turn("p1")
+	prompt := a.turn("p1")
 	show("t1")
 	require.Equal(t, "t1", asks())
 	show("t2") // and t1 has not ended
@@ -297,6 +295,6 @@ func TestToolCallIsTakenOnce(t *testing.T) {
 	a.agent.result(prompt, `{"stopReason":"end_turn"}`)
 	for a.editor.reply().Get("id").Str != "p1" {
 	}
-	turn("p2")
+	a.turn("p2")
 	require.NotContains(t, []string{"t1", "t2", "t3"}, asks())
 }

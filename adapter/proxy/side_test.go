@@ -60,11 +60,7 @@ func withAside(t *testing.T) (*proxied, *aside) {
 	a := &aside{told: make(chan string, 10), hidden: true}
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
-	p := startAside(t, Options{Agent: profileNamed("opencode")}, newSide(server.URL, "opencode", "secret"))
-	p.initialize(noForms)
-	p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/work","mcpServers":[]}}`)
-	p.agent.result(p.agent.next(), `{"sessionId":"s1"}`)
-	p.editor.reply()
+	p := startAside(t, Options{}, server.URL)
 	p.prompt("p1", "go")
 	p.agent.next()
 	p.agent.send(
@@ -149,11 +145,7 @@ func TestAsideRejectsWithWords(t *testing.T) {
 		defer d.WatchReceipts(func(name string, _ error) { used <- name })()
 		server := httptest.NewServer(a)
 		defer server.Close()
-		p := startAside(t, Options{Agent: profileNamed("opencode"), Desk: d}, newSide(server.URL, "opencode", "secret"))
-		p.initialize(noForms)
-		p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/work","mcpServers":[]}}`)
-		p.agent.result(p.agent.next(), `{"sessionId":"s1"}`)
-		p.editor.reply()
+		p := startAside(t, Options{Desk: d}, server.URL)
 		p.agent.send(`{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"` + test.tool + `","title":"touch y","rawInput":{"command":"touch y"}},"options":[{"optionId":"once","name":"Allow once","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}`)
 		e := <-entries
 		for e.State != desk.Asking {
@@ -171,12 +163,17 @@ func TestAsideRejectsWithWords(t *testing.T) {
 	}
 }
 
-// startAside is start for an agent with a side channel.
-func startAside(t *testing.T, o Options, s *side) *proxied {
-	o.TrustPrompts = true
-	return startWith(t, func(ctx context.Context, editor, agent Stream) error {
-		return relay(ctx, editor, agent, o, launched{profile: o.Agent, side: s})
+// startAside is start for an agent with a side channel, which has a session.
+func startAside(t *testing.T, o Options, url string) *proxied {
+	o.Agent, o.TrustPrompts = profileNamed("opencode"), true
+	p := startWith(t, func(ctx context.Context, editor, agent Stream) error {
+		return relay(ctx, editor, agent, o, launched{profile: o.Agent, side: newSide(url, "opencode", "secret")})
 	})
+	p.initialize(noForms)
+	p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/work","mcpServers":[]}}`)
+	p.agent.result(p.agent.next(), `{"sessionId":"s1"}`)
+	p.editor.reply()
+	return p
 }
 
 func TestLaunch(t *testing.T) {

@@ -50,7 +50,7 @@ type Asking struct {
 //	| the question                                         | Ask returns                     |
 //	|------------------------------------------------------|---------------------------------|
 //	| has the name and words of one of the same process    | that record, settled or not     |
-//	| has the name of one, and other words                 | a new record; an open one fails |
+//	| has the name of one of the same process, and others  | a new record; an open one fails |
 //	| is one that a process which is gone left, and that   | that record, which the asking   |
 //	| may be taken over, see [life.Claim]                  | process has from then on        |
 //	| is anything else, or asks anew, see Record.asksAnew  | a new record                    |

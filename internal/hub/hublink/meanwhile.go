@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
@@ -52,13 +51,12 @@ func (l *Left) Hold() (release func(), err error) {
 		cancel()
 		return nil, err
 	}
-	var renews sync.WaitGroup
-	renews.Go(func() {
+	q.link.runs(func() {
 		for proc.Sleep(ctx, renewTime); ctx.Err() == nil; proc.Sleep(ctx, renewTime) {
 			_, _, _ = q.post(ctx, q.at("/received"), clean.JSON(Received{Claim: true, Asker: q.link.nonce}))
 		}
 	})
-	return func() { cancel(); renews.Wait() }, nil
+	return cancel, nil
 }
 
 // claim makes the outcome that of this process, as soon as no other one is at it. A hub

@@ -85,6 +85,23 @@ func TestAHubThatTakesNoClaim(t *testing.T) {
 	}
 }
 
+// A hub that breaks down for a moment knows who hands an outcome over before that is done: two
+// would, else.
+func TestAHubThatTakesAClaimLater(t *testing.T) {
+	t.Parallel()
+	var broke atomic.Bool
+	board, left := leftBehind(t, func(w http.ResponseWriter, _ *http.Request, body gjson.Result) bool {
+		breaks := body.Get("claim").Bool() && !broke.Swap(true)
+		if breaks {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		return breaks
+	})
+	claimed := func() error { require.False(t, board.Settled("", 1)[0].End.Claimed.IsZero()); return nil }
+	require.NoError(t, left.Deliver(claimed))
+	require.True(t, broke.Load())
+}
+
 // What a hub says was left counts if a person said it, nobody has used it, and it fits.
 func TestWhatCountsAsLeft(t *testing.T) {
 	t.Parallel()

@@ -210,9 +210,7 @@ func (s *Store) crossTogether(batch []*crossing) {
 			s.fence.land(c, first+uint64(i), nil)
 		}
 	case isCode(err, wrongLast):
-		if inTime := s.withoutLate(batch); len(inTime) > 0 {
-			s.crossTogether(inTime)
-		}
+		s.crossTogether(s.withoutLate(batch)) // of none it writes nothing
 	case isCode(err, wrongLastUnknown):
 		s.fence.landAll(batch, errFenced)
 	case refused && len(batch) > 1: // for one of them, maybe

@@ -53,6 +53,11 @@ func TestOwnWritesAreToldInOrder(t *testing.T) {
 	}
 	require.Equal(t, []uint64{4, 5, 6, 7, 8}, told)
 	require.Empty(t, w.ahead)
+	w.Store, w.ahead[8] = openEmbedded(t), Entry{Revision: 8}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, w.followOwn(ctx, 9), context.Canceled)
+	require.Empty(t, w.ahead, "the server was quicker")
 }
 
 func TestOwnWritesWhileAWatchBegins(t *testing.T) {

@@ -56,7 +56,6 @@ type write struct {
 // [ErrConflict].
 func (s *Store) Delete(ctx context.Context, key string, old uint64) error {
 	m := s.noteAt(key)
-	m.Header.Set("KV-Operation", "PURGE")
 	m.Header.Set("Nats-Rollup", "sub")
 	m.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(old, 10))
 	ack, err := s.js.PublishMsg(ctx, m)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -96,16 +95,8 @@ func TestANewOwnersTokenAtAHubAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "access.json")
 	start := func(token string) *site {
-		store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
-		t.Cleanup(store.Close)
-		board := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
-		t.Cleanup(board.Close)
-		access := acptest.Must(web.OpenAccess(path, token))
-		server := web.New(board, access, web.Options{})
-		h := httptest.NewServer(server)
-		t.Cleanup(h.Close)
-		t.Cleanup(server.Close)
-		return &site{t, h.URL, board, access, server}
+		_, board := boardOf(t, hub.Options{}, hubstore.Options{Dir: t.TempDir()})
+		return serve(t, board, acptest.Must(web.OpenAccess(path, token)), web.Options{})
 	}
 	s := start(token)
 	phone := s.device("phone", web.CanAnswer)

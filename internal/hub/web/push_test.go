@@ -119,17 +119,10 @@ func checkVAPID(t *testing.T, authorization, key, audience string) {
 
 // newPushSite is a hub whose pushes go to a service.
 func newPushSite(t *testing.T, client *http.Client) (*site, *acptest.Written) {
-	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
-	t.Cleanup(store.Close)
-	board := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
-	t.Cleanup(board.Close)
+	_, board := boardOf(t, hub.Options{}, hubstore.Options{Dir: t.TempDir()})
 	access := acptest.Must(web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), token))
 	log := &acptest.Written{}
-	server := web.New(board, access, web.Options{URL: "https://hub.example", PushClient: client, Logger: slog.New(slog.NewTextHandler(log, nil))})
-	h := httptest.NewServer(server)
-	t.Cleanup(h.Close)
-	t.Cleanup(server.Close)
-	return &site{t, h.URL, board, access, server}, log
+	return serve(t, board, access, web.Options{URL: "https://hub.example", PushClient: client, Logger: slog.New(slog.NewTextHandler(log, nil))}), log
 }
 
 // A browser that asked for it is told of what its device may see and answer, in

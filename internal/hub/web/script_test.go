@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
@@ -139,11 +138,7 @@ func (s *scripted) play(a []string) {
 		s.server.Close()
 	case "another": // hub of the same board from here on, or the first one again
 		if s.other == nil {
-			server := web.New(s.board, s.access, web.Options{})
-			h := httptest.NewServer(server)
-			s.t.Cleanup(h.Close)
-			s.t.Cleanup(server.Close)
-			s.other = &site{s.t, h.URL, s.board, s.access, server}
+			s.other = serve(s.t, s.board, s.access, web.Options{})
 		}
 		*s.site, *s.other = *s.other, *s.site
 	default:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,18 +34,11 @@ func twoSitesApart(t *testing.T) (one, two *site, between *netfault.Proxy) {
 	n := netfault.NATS(t, 0)
 	between = netfault.Between(t, n.ClientURL())
 	start := func(url string) *site {
-		store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{URL: url}))
-		t.Cleanup(store.Close)
-		board := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
-		t.Cleanup(board.Close)
+		store, board := boardOf(t, hub.Options{}, hubstore.Options{URL: url})
 		beside := acptest.Must(store.Beside(t.Context(), "-access", "", 0))
 		access := acptest.Must(web.OpenShared(t.Context(), beside, token, nil))
 		t.Cleanup(access.Close)
-		server := web.New(board, access, web.Options{})
-		h := httptest.NewServer(server)
-		t.Cleanup(h.Close)
-		t.Cleanup(server.Close)
-		return &site{t, h.URL, board, access, server}
+		return serve(t, board, access, web.Options{})
 	}
 	return start(n.ClientURL()), start("nats://" + between.Addr()), between
 }

@@ -50,15 +50,25 @@ func siteBeside(t *testing.T) *site {
 
 func newSiteWith(t testing.TB, o hub.Options, kept hubstore.Options) *site {
 	t.Helper()
-	store := acptest.Must(hubstore.Open(t.Context(), kept))
-	t.Cleanup(store.Close)
 	if o.Lease == 0 {
 		o.Lease = time.Hour // nobody is gone because a test takes long
 	}
+	_, board := boardOf(t, o, kept)
+	access := acptest.Must(web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), token))
+	return serve(t, board, access, web.Options{Hosts: []string{"hub.example"}})
+}
+
+func boardOf(t testing.TB, o hub.Options, kept hubstore.Options) (*hubstore.Store, *hub.Board) {
+	t.Helper()
+	store := acptest.Must(hubstore.Open(t.Context(), kept))
+	t.Cleanup(store.Close)
 	board := acptest.Must(hub.Open(t.Context(), store, o))
 	t.Cleanup(board.Close)
-	access := acptest.Must(web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), token))
-	server := web.New(board, access, web.Options{Hosts: []string{"hub.example"}})
+	return store, board
+}
+
+func serve(t testing.TB, board *hub.Board, access *web.Access, o web.Options) *site {
+	server := web.New(board, access, o)
 	h := httptest.NewServer(server)
 	t.Cleanup(h.Close)
 	t.Cleanup(server.Close)

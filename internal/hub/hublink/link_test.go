@@ -43,6 +43,7 @@ type hubs struct {
 	current atomic.Pointer[oneHub]
 	running sync.WaitGroup // requests
 	// between, if it is not nil, may reply in the hub's place.
+	heard   func(desk.Entry, error) // of a link, or nil
 	between func(w http.ResponseWriter, r *http.Request, body gjson.Result) (replied bool)
 }
 
@@ -94,7 +95,7 @@ func (h *hubs) stop() {
 func (h *hubs) link(d *desk.Desk, log io.Writer, token string) *hublink.Link {
 	l := hublink.Start(d, hublink.Options{
 		URL: h.url, Token: func() (string, error) { return token, nil }, Agent: "tester",
-		Logger: slog.New(slog.NewTextHandler(log, nil)), Wait: 2 * time.Second,
+		Logger: slog.New(slog.NewTextHandler(log, nil)), Wait: 2 * time.Second, Heard: h.heard,
 	})
 	h.t.Cleanup(l.Close)
 	return l

@@ -41,12 +41,14 @@ func TestAQuestionThatIsTooLarge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, d, log := newHubs(t), new(desk.Desk), new(acptest.Written)
-			board := h.startAt(smallStore(t))
+			board, heard := h.startAt(smallStore(t)), make(chan error, 2)
+			h.heard = func(_ desk.Entry, err error) { heard <- err }
 			h.link(d, log, token)
 			large := askSized(t, d, "toolu_large", text)
 			require.Eventually(t, func() bool { return log.Count("level=WARN") == 1 }, patience, time.Millisecond)
 			require.Equal(t, 1, log.Count("asked here only"))
 			require.Equal(t, 1, log.Count("name="+large.Item().Name))
+			require.ErrorContains(t, <-heard, "too large")
 			require.NoError(t, large.Context().Err())
 			_, first := large.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "yes"}}}, "editor")
 			require.True(t, first)

@@ -59,6 +59,7 @@ func TestMarkdown(t *testing.T) {
 		"[ok](https://a.example/x?y=1&z)": p(`<span class="linked">ok</span> <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example/x?y=1&amp;z">https://<b class="host">a.example</b>/x?y=1&amp;z</a>`),
 		"![i](https://a.example/i.png)":   p(`<span class="odd">image</span> <span class="linked">i</span> <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example/i.png">https://<b class="host">a.example</b>/i.png</a>`),
 		"[bank](javascript:alert(1))":     p(`<span class="linked">bank</span> <code dir="ltr">javascript:alert(1)</code>`),
+		"[x](https://\u0430.example/)":    p(`<span class="linked">x</span> <code dir="ltr">https://а.example/</code>`),
 		"[x](https://a@evil.example/)":    p(`<span class="linked">x</span> <code dir="ltr">https://a@evil.example/</code>`),
 		"see https://a.example.":          p(`see <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example">https://<b class="host">a.example</b></a>.`),
 		"---":                             "<hr>",

@@ -208,8 +208,6 @@ func (m *md) draw(n ast.Node) {
 		if n.SoftLineBreak() || n.HardLineBreak() {
 			m.words.WriteByte('\n') // the style keeps line breaks: people write lines
 		}
-	case *ast.String:
-		m.words.Write(n.Value)
 	case *ast.CodeSpan:
 		m.open(`<code dir="ltr">`)
 		for c := n.FirstChild(); c != nil; c = c.NextSibling() {

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
@@ -70,18 +71,16 @@ func (p *pump) whole(m claude.Message) {
 	}
 }
 
-// autoHook takes the callback before a call, or the one behind a call that was blocked.
+// autoHook takes the callback before a call, or the one behind a call that was blocked: in a
+// sub-agent, where nothing checks while Claude Code plans, or because its verdict came late.
 func (p *pump) autoHook(m claude.Message) {
-	in := m.Get("request.input")
-	switch {
-	case !slices.Contains(checkedModes, in.Get("permission_mode").Str):
-		p.reply(m.RequestID(), struct{}{})
-		return
-	case in.Get("agent_id").Exists():
-		p.reply(m.RequestID(), p.blocks.reply(in))
-		return
-	case in.Get("hook_event_name").Str == hook.PermissionDenied: // its verdict was not there in time
-		p.reply(m.RequestID(), struct{}{})
+	in, said := m.Get("request.input"), hook.NoSay
+	checked := slices.Contains(checkedModes, in.Get("permission_mode").Str)
+	if checked {
+		said = p.blocks.reply(in)
+	}
+	if !checked || in.Get("agent_id").Exists() || in.Get("hook_event_name").Str == hook.PermissionDenied || !bytes.Equal(said, hook.NoSay) {
+		p.reply(m.RequestID(), said)
 		return
 	}
 	p.auto.held = append(p.auto.held, m)
@@ -108,8 +107,8 @@ func (p *pump) judged() {
 	}
 }
 
-// blocks are the calls of sub-agents that were blocked in this turn, and why. What these do
-// is not in the stream: such a call may be made again, once, and is asked then.
+// blocks are the calls that were blocked in this turn without a verdict in the stream, which
+// has none for sub-agents, and why. Such a call may be made again, once, and is asked then.
 type blocks map[[sha256.Size]byte]string
 
 func (b blocks) reply(in gjson.Result) json.RawMessage {

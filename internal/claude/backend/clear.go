@@ -3,7 +3,6 @@ package backend
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // A yes to a plan may clear the context first: the model begins anew, with the plan alone.
@@ -27,6 +27,7 @@ type clearing struct {
 	mode   string  // to go on in
 	prompt []block // for the new context
 	from   string  // the CLI's id of the old one: it gives the new one another
+	clear  bool    // the CLI has said that it is
 	off    atomic.Bool
 }
 
@@ -62,17 +63,31 @@ func (s *conversation) clearingFor(call, choice, plan string) *clearing {
 	return &clearing{call: call, mode: strings.TrimPrefix(choice, clearChoice), prompt: prompt, from: s.cliID()}
 }
 
+// next is what the CLI gets as a prompt.
+func (c *clearing) next() []block {
+	if c.clear {
+		return c.prompt
+	}
+	return []block{text(clearCommand)}
+}
+
 // follows reports whether something follows when the CLI has cleared its context.
 func (s *conversation) follows() bool {
 	c := s.clearing.Load()
-	return c != nil && !c.off.Load()
+	return c != nil && !c.clear && !c.off.Load()
 }
 
-// tellCleared says what became of the context where the user has cancelled that.
-func (s *conversation) tellCleared(clear bool) {
-	said := "Cancelled: the context was not cleared."
-	if clear {
-		said = "Cancelled: the context is clear."
+// tellCleared says what became of the context of a plan that is not gone on with: the user
+// has cancelled that, or it failed.
+func (s *conversation) tellCleared(c *clearing, cancelled bool) {
+	said := "The plan was not begun: "
+	if cancelled {
+		said = "Cancelled: "
+	}
+	if c.clear || s.cliID() != c.from {
+		said += "the context is clear."
+	} else {
+		said += "the context was not cleared."
 	}
 	s.out.Notice(false, said, "\n\n"+said+"\n\n")
 }
@@ -108,13 +123,14 @@ func (p *pump) cleared(c *clearing) {
 			if p.s.process() != p.proc {
 				return // the prompt ends with the process
 			}
-			end := editor.TurnEnd{Then: c.prompt}
+			end := editor.TurnEnd{Then: c}
 			if err != nil {
-				end = editor.TurnEnd{Err: processError(fmt.Errorf("the context is clear, but the plan was not begun, because the mode could not be changed: %w", err))}
+				end = editor.TurnEnd{Err: conn.Internal("the context is clear, but the plan was not begun, because the mode could not be changed: " + processError(err).Message)}
 			}
 			p.s.out.EndTurn(end, func(cancelled bool) {
+				p.s.clearing.CompareAndSwap(c, nil)
 				if cancelled {
-					p.s.tellCleared(true)
+					p.s.tellCleared(c, true)
 				}
 				if cancelled && err == nil && p.s.picked.Load() == nil {
 					_ = p.proc.SetMode(unheard(), "plan") // if that fails it stays, and the editor shows it

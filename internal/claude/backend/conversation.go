@@ -120,13 +120,14 @@ func (s *conversation) Prompt(id string, content any) error {
 	c, _ := content.(*clearing)
 	s.clearing.Store(c)
 	if c != nil {
-		content = []block{text(clearCommand)}
+		content = c.next()
 	}
 	if r, ok := content.(reported); ok {
 		content = r.blocks
 		s.reports.Store(id, r.request)
 	}
 	if err := proc.PromptAs(id, content); err != nil {
+		s.clearing.Store(nil) // another process may do it
 		if errors.Is(err, claude.ErrExited) {
 			return editor.ErrGone
 		}

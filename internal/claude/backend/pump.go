@@ -148,6 +148,9 @@ func (p *pump) drain(drained chan struct{}) {
 		p.openNow() // nothing of it comes behind its end
 		p.asks = nil
 		p.s.out.Exited(processError(err), func(cancelled bool) {
+			if c := cmp.Or(p.s.clearing.Swap(nil), p.toClear.Load()); c != nil {
+				p.s.tellCleared(c, cancelled)
+			}
 			if !cancelled && p.s.ctx.Err() == nil {
 				p.s.warn("gone", processError(err).Message, "error")
 			}
@@ -202,6 +205,9 @@ func (p *pump) system(m claude.Message) {
 	switch m.Subtype {
 	case "init":
 		p.s.goesBy(m.SessionID())
+		if c := p.s.clearing.Load(); c != nil && c.clear {
+			p.s.clearing.Store(nil) // the plan has begun
+		}
 		p.steers = canSteer(m)
 		p.s.out.Began(p.takesMore())
 		p.painter.quiet = false
@@ -247,11 +253,13 @@ func (p *pump) result(m claude.Message) {
 	failed := end.Err != nil
 	p.s.forFailure(&end, cmp.Or(p.s.apiError, m.Subtype))
 	c, next := p.s.clearing.Load(), p.toClear.Load()
-	if p.s.follows() && !end.Own && end.Reason == acp.StopReasonEndTurn {
-		p.cleared(c)
-		return
+	if c != nil && !end.Own && end.Reason == acp.StopReasonEndTurn {
+		goesOn := p.s.follows()
+		if c.clear = true; goesOn {
+			p.cleared(c)
+			return
+		}
 	}
-	clear := c != nil && (p.s.cliID() != c.from || end.Reason == acp.StopReasonEndTurn)
 	if next != nil {
 		end.Then, end.Reason = next, acp.StopReasonEndTurn // nobody has cancelled it
 	}
@@ -261,9 +269,9 @@ func (p *pump) result(m claude.Message) {
 	p.s.out.EndTurn(end, func(cancelled bool) {
 		p.toClear.Store(nil)
 		switch {
-		case cancelled && !end.Own && (next != nil || c != nil):
+		case !end.Own && (c != nil || next != nil && cancelled):
 			p.s.clearing.CompareAndSwap(c, nil)
-			p.s.tellCleared(clear)
+			p.s.tellCleared(cmp.Or(c, next), cancelled)
 		case next != nil && !cancelled:
 			p.painter.planEnds(next.call)
 		}

@@ -127,6 +127,34 @@ func TestRealAutoModeUnchecked(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "one"))
 }
 
+// While it plans there, the CLI denies what its check would have to see, and runs the rest. What
+// was denied is asked when it is made again.
+func TestRealAutoModeUncheckedInPlan(t *testing.T) {
+	t.Parallel()
+	for name, yes := range map[string]bool{"allow": true, "reject": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			again := object{"command": "sh -c 'touch one'", "description": "test"}
+			e, api, s, dir := inAuto(t, nil, "sh -c 'touch one'", "ls")
+			api.When(func(r apitest.Request) bool {
+				_, denied := r.ToolResult("toolu_1")
+				_, made := r.ToolResult("toolu_3")
+				return denied && !made
+			}, apitest.Use(apitest.ToolUse("toolu_3", "Bash", again)))
+			e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`)
+			turn := e.Prompt(s, "hello")
+			e.Asked("Auto mode cannot check this here.").Selects(name)
+			turn.Ends(acp.StopReasonEndTurn)
+			require.True(t, told(t, api, "toolu_1").IsError)
+			require.False(t, told(t, api, "toolu_2").IsError)
+			require.Equal(t, !yes, told(t, api, "toolu_3").IsError)
+			_, err := os.Stat(filepath.Join(dir, "one"))
+			require.Equal(t, yes, err == nil)
+			require.Empty(t, e.Requests, "nothing else is asked")
+		})
+	}
+}
+
 // While Claude Code plans its check is the same: what that flags is asked, and the rest runs.
 func TestRealAutoModeInPlan(t *testing.T) {
 	t.Parallel()

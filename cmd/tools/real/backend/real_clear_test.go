@@ -27,7 +27,7 @@ type cleared struct {
 	plan *acptest.Request
 }
 
-// planned asks for a plan. At is called when the CLI is sent a line that holds a text.
+// planned asks for a plan. At is called when the CLI is to be sent a line that holds a text.
 func planned(t *testing.T, text string, at func(*cleared), replies ...apitest.Reply) *cleared {
 	path, home := realClaude(t), t.TempDir()
 	c := &cleared{api: apitest.New(t), dir: t.TempDir()}
@@ -36,7 +36,7 @@ func planned(t *testing.T, text string, at func(*cleared), replies ...apitest.Re
 	opts := c.opts
 	opts.Trace = func(wire string, dir ndjson.Direction, line []byte) {
 		if wire != "editor" && dir == ndjson.Out && at != nil && strings.Contains(string(line), text) {
-			go at(c)
+			at(c)
 			at = nil
 		}
 	}
@@ -91,7 +91,7 @@ func TestRealPlanInClearContextCancelled(t *testing.T) {
 	for step, text := range realClearSteps {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			c := planned(t, text, func(c *cleared) { c.Cancel(c.s) })
+			c := planned(t, text, func(c *cleared) { go c.Cancel(c.s) })
 			never := make(chan struct{})
 			defer close(never)
 			c.api.When(func(r apitest.Request) bool { return !strings.Contains(string(r.Body), `"next"`) }, apitest.Hang(never))
@@ -107,6 +107,7 @@ func TestRealPlanInClearContextCancelled(t *testing.T) {
 	}
 }
 
+// The CLI dies before each step: the user is told what became of the context.
 func TestRealPlanInClearContextKilled(t *testing.T) {
 	t.Parallel()
 	for step, text := range realClearSteps {
@@ -114,10 +115,15 @@ func TestRealPlanInClearContextKilled(t *testing.T) {
 			t.Parallel()
 			c := planned(t, text, func(c *cleared) { killClaude(t, c.s) })
 			c.plan.Selects("clear_auto")
-			c.turn.Fails("ended by a signal")
+			said := c.turn.Fails("ended by a signal").Error() + c.Said(c.s)
+			require.Contains(t, said, "plan was not begun")
 			c.api.Script(apitest.Say("Next."))
 			c.Prompt(c.s, "next").Ends(acp.StopReasonEndTurn)
 			require.Contains(t, c.Said(c.s), "Next.")
+			all := c.api.Main()
+			before := strings.Contains(string(all[len(all)-1].Body), `"hello"`)
+			require.Equal(t, before, strings.Contains(said, "the context was not cleared"), "what was said is true")
+			require.Equal(t, !before, strings.Contains(said, "the context is clear"))
 		})
 	}
 }

@@ -148,7 +148,3 @@ func acts(tool string) bool {
 	return !slices.Contains([]acp.ToolKind{acp.ToolKindRead, acp.ToolKindSearch, acp.ToolKindThink, acp.ToolKindSwitchMode},
 		display.Tool{Name: tool}.Info("").Kind)
 }
-
-func (a *autoMode) withdrawn(request string) {
-	a.held = slices.DeleteFunc(a.held, func(m claude.Message) bool { return m.RequestID() == request })
-}

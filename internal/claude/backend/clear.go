@@ -25,7 +25,8 @@ import (
 type clearing struct {
 	call   string  // of the plan
 	mode   string  // to go on in
-	prompt []block // for the new context
+	prompt []block // that the CLI gets next
+	plan   []block // the prompt for the new context
 	from   string  // the CLI's id of the old one: it gives the new one another
 	clear  bool    // the CLI has said that it is
 	off    atomic.Bool
@@ -60,15 +61,7 @@ func (s *conversation) clearingFor(call, choice, plan string) *clearing {
 		prompt = append(prompt, text("<system-reminder>\nIf you need specific details from before exiting plan mode (like exact code "+
 			"snippets, error messages, or content you generated), read the full transcript at: "+path+"\n</system-reminder>"))
 	}
-	return &clearing{call: call, mode: strings.TrimPrefix(choice, clearChoice), prompt: prompt, from: s.cliID()}
-}
-
-// next is what the CLI gets as a prompt.
-func (c *clearing) next() []block {
-	if c.clear {
-		return c.prompt
-	}
-	return []block{text(clearCommand)}
+	return &clearing{call: call, mode: strings.TrimPrefix(choice, clearChoice), prompt: []block{text(clearCommand)}, plan: prompt, from: s.cliID()}
 }
 
 // follows reports whether something follows when the CLI has cleared its context.
@@ -79,15 +72,10 @@ func (s *conversation) follows() bool {
 
 // tellCleared says what became of the context of a plan that is not gone on with: the user
 // has cancelled that, or it failed.
-func (s *conversation) tellCleared(c *clearing, cancelled bool) {
-	said := "The plan was not begun: "
-	if cancelled {
-		said = "Cancelled: "
-	}
+func (s *conversation) tellCleared(c *clearing) {
+	said := "The plan was not begun: the context was not cleared."
 	if c.clear || s.cliID() != c.from {
-		said += "the context is clear."
-	} else {
-		said += "the context was not cleared."
+		said = "The plan was not begun: the context is clear."
 	}
 	s.out.Notice(false, said, "\n\n"+said+"\n\n")
 }
@@ -112,7 +100,7 @@ func unheard() context.Context {
 
 // takesMore reports whether the CLI may get prompts while it works.
 func (p *pump) takesMore() bool {
-	return p.steers && p.toClear.Load() == nil && !p.s.follows()
+	return p.steers && !p.s.follows()
 }
 
 // cleared goes on when the context is clear, in the mode that the user said last.
@@ -130,12 +118,12 @@ func (p *pump) cleared(c *clearing) {
 			p.s.out.EndTurn(end, func(cancelled bool) {
 				p.s.clearing.CompareAndSwap(c, nil)
 				if cancelled {
-					p.s.tellCleared(c, true)
+					p.s.tellCleared(c)
 				}
-				if cancelled && err == nil && p.s.picked.Load() == nil {
+				if cancelled && p.s.picked.Load() == nil {
 					_ = p.proc.SetMode(unheard(), "plan") // if that fails it stays, and the editor shows it
 				}
-				p.wrapUp(cancelled)
+				p.wrapUp(false)
 			})
 			p.s.out.Flush() // the reader may have nothing more to read
 		})

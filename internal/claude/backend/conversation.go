@@ -120,7 +120,7 @@ func (s *conversation) Prompt(id string, content any) error {
 	c, _ := content.(*clearing)
 	s.clearing.Store(c)
 	if c != nil {
-		content = c.next()
+		content = c.prompt
 	}
 	if r, ok := content.(reported); ok {
 		content = r.blocks

@@ -28,11 +28,6 @@ const (
 	costUsage    = "get_usage"
 )
 
-// knows is what a CLI is asked for.
-func knows() map[string]object {
-	return map[string]object{contextUsage: {"detail": "summary"}, costUsage: {"skip_behaviors": true}}
-}
-
 // inLine is a request of the CLI that is not asked yet, and what asks it.
 type inLine struct {
 	request string

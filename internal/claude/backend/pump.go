@@ -44,7 +44,8 @@ type pump struct {
 }
 
 func newPump(s *conversation) *pump {
-	p := &pump{s: s, blocks: blocks{}, lane: conn.FuncLane(), painter: newPainter(s), knows: knows()}
+	p := &pump{s: s, blocks: blocks{}, lane: conn.FuncLane(), painter: newPainter(s)}
+	p.knows = map[string]object{contextUsage: {"detail": "summary"}, costUsage: {"skip_behaviors": true}}
 	p.painter.output = func(task, session string) (*os.File, error) {
 		return claude.OpenOutput(s.agent.environ(s.env), slices.Compact([]string{session, s.cliID(), s.id}), task)
 	}
@@ -149,7 +150,7 @@ func (p *pump) drain(drained chan struct{}) {
 		p.asks = nil
 		p.s.out.Exited(processError(err), func(cancelled bool) {
 			if c := cmp.Or(p.s.clearing.Swap(nil), p.toClear.Load()); c != nil {
-				p.s.tellCleared(c, cancelled)
+				p.s.tellCleared(c)
 			}
 			if !cancelled && p.s.ctx.Err() == nil {
 				p.s.warn("gone", processError(err).Message, "error")
@@ -189,7 +190,7 @@ func (p *pump) handle(m claude.Message) {
 		}
 	case claude.TypeControlCancel:
 		p.painter.partForgets(m.RequestID())
-		p.auto.withdrawn(m.RequestID())
+		p.auto.held = slices.DeleteFunc(p.auto.held, func(held claude.Message) bool { return held.RequestID() == m.RequestID() })
 		p.asks = slices.DeleteFunc(p.asks, func(a inLine) bool { return a.request == m.RequestID() })
 		p.s.out.Withdraw(m.RequestID())
 	case claude.TypeSystem:
@@ -255,7 +256,7 @@ func (p *pump) result(m claude.Message) {
 	c, next := p.s.clearing.Load(), p.toClear.Load()
 	if c != nil && !end.Own && end.Reason == acp.StopReasonEndTurn {
 		goesOn := p.s.follows()
-		if c.clear = true; goesOn {
+		if c.clear, c.prompt = true, c.plan; goesOn {
 			p.cleared(c)
 			return
 		}
@@ -269,10 +270,10 @@ func (p *pump) result(m claude.Message) {
 	p.s.out.EndTurn(end, func(cancelled bool) {
 		p.toClear.Store(nil)
 		switch {
-		case !end.Own && (c != nil || next != nil && cancelled):
+		case c != nil && !end.Own, next != nil && cancelled:
 			p.s.clearing.CompareAndSwap(c, nil)
-			p.s.tellCleared(cmp.Or(c, next), cancelled)
-		case next != nil && !cancelled:
+			p.s.tellCleared(cmp.Or(c, next))
+		case next != nil:
 			p.painter.planEnds(next.call)
 		}
 		p.s.usage(m, p.painter.used)

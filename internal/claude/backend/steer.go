@@ -1,8 +1,6 @@
 package backend
 
 import (
-	"slices"
-
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
@@ -15,11 +13,7 @@ import (
 // canSteer reads in system/init whether the CLI does all that this needs: tell
 // what becomes of a prompt, and take back what it has not begun with.
 func canSteer(init claude.Message) bool {
-	var has []string
-	for _, c := range init.Get("capabilities").Array() {
-		has = append(has, c.Str)
-	}
-	return slices.Contains(has, "msg_lifecycle_v1") && slices.Contains(has, "interrupt_cancel_queued_v1")
+	return init.Get(`capabilities.#(=="msg_lifecycle_v1")`).Exists() && init.Get(`capabilities.#(=="interrupt_cancel_queued_v1")`).Exists()
 }
 
 // answeredBy are the ids of the prompts that a result answers.

@@ -93,7 +93,7 @@ func (h Held) stays(asked Event) Ending {
 	case h.unused(asked):
 		return Ending{}
 	case Retries(h.Reply):
-		return Ending{What: Late, Why: "it was made again, and did not run"}
+		return Ending{What: Late, Why: "it was made again, and nothing says that it ran"}
 	}
 	return Ending{What: Arrived}
 }

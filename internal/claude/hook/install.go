@@ -11,10 +11,11 @@ import (
 )
 
 // waits is how long Claude Code lets a hook wait, in seconds: a person may be away for
-// a working day. notes bounds those that only tell something.
+// a working day. notes bounds those that only tell something. A hub costs them less; the rest
+// is for a machine that is too busy to start a program: with the hook a yes would be lost.
 const (
 	waits = 8 * 60 * 60
-	notes = 2
+	notes = 10
 )
 
 // Events are those that need a hook: three that ask, and the fewest that tell how it

@@ -4,6 +4,7 @@ package terminals
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,10 +53,19 @@ func NewClaude(t *testing.T, s *watchtest.Site, replies ...apitest.Reply) (*Clau
 	path, err := Program()
 	require.NoError(t, err)
 	c.API.Script(replies...)
-	c.Write(filepath.Join(c.Home, ".claude", "settings.json"), object{"hooks": hook.Hooks(path, "hook")})
+	c.Hooks(path)
 	c.Write(filepath.Join(c.Home, ".local", "state", "acp-bridge", "hook.json"), object{"hub": s.URL, "token": s.Token})
 	c.Env = c.env()
 	return c, s
+}
+
+// Hooks has a program told of all events. However busy this machine is, Claude Code waits for it.
+func (c *Claude) Hooks(program string) {
+	c.t.Helper()
+	hooks := string(hook.Hooks(program, "hook"))
+	require.Contains(c.t, hooks, `"timeout":10}`)
+	hooks = strings.ReplaceAll(hooks, `"timeout":10}`, fmt.Sprintf(`"timeout":%.0f}`, watchtest.Patience.Seconds()))
+	c.Write(filepath.Join(c.Home, ".claude", "settings.json"), object{"hooks": json.RawMessage(hooks)})
 }
 
 func (c *Claude) env() []string {

@@ -3,6 +3,7 @@
 package hook_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -199,6 +200,41 @@ func TestRealAutoModeBlocks(t *testing.T) {
 		ran(t, c, "toolu_1", "one", false)
 		c.See("Done.")
 	})
+}
+
+// A yes whose hook ends before Claude Code has it is asked again, and is told as not used: a busy
+// machine may start no program in time.
+func TestRealAutoModeHookIsLost(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]string{"before the hub hears of it": `exit 0`, "with what the hub says": `exec >/dev/null`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, s := terminals.NewClaude(t, nil, flagged("toolu_1", one), flagged("toolu_2", one), flagged("toolu_3", one), unflagged("Done."))
+			program, err := terminals.Program()
+			require.NoError(t, err)
+			hook := filepath.Join(t.TempDir(), "hook")
+			require.NoError(t, os.WriteFile(hook, []byte(`#!/bin/sh
+event=$(cat)
+case "$event" in *'"PreToolUse"'*toolu_2*) `+lost+`;; esac
+printf %s "$event" | '`+program+`' "$@"
+`), 0o700))
+			c.Hooks(hook)
+			terminals.Away(t, s, true)
+			c.Start("--permission-mode", "auto")
+			c.Prompt("go")
+			first := s.Next()
+			s.Answer(first, watchtest.Picks("Allow"))
+			again := s.Next()
+			require.Equal(t, "toolu_2", again.Hold.Call)
+			require.NoFileExists(t, filepath.Join(c.Dir, "one"))
+			s.Answer(again, watchtest.Picks("Allow"))
+			ran(t, c, "toolu_3", "one", true)
+			require.True(t, c.Told("toolu_2").IsError)
+			s.Receipt(again, "consumed")
+			s.Receipt(first, "undeliverable")
+			c.See("Done.")
+		})
+	}
 }
 
 // A sub-agent in the background has a pass of its own.

@@ -270,7 +270,7 @@ func (p *pump) result(m claude.Message) {
 	p.s.out.EndTurn(end, func(cancelled bool) {
 		p.toClear.Store(nil)
 		switch {
-		case c != nil && !end.Own, next != nil && cancelled:
+		case c != nil, next != nil && cancelled:
 			p.s.clearing.CompareAndSwap(c, nil)
 			p.s.tellCleared(cmp.Or(c, next))
 		case next != nil:

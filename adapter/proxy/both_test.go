@@ -52,6 +52,13 @@ func (d *driven) prompt(id, text string) {
 	d.editor.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"` + text + `"}]}}`)
 }
 
+// begins has the agent ask in a turn.
+func (d *driven) begins(id string) {
+	d.prompt("p1", "go")
+	d.agent.works()
+	d.agent.asks(id)
+}
+
 // ended waits for the end of a prompt.
 func (d *driven) ended(id string) string {
 	d.Helper()
@@ -76,9 +83,7 @@ func (d *driven) saidOf(part string) string {
 // parks has a question of a turn in the conversation.
 func (d *driven) parks(id string) {
 	d.Helper()
-	d.prompt("p1", "go")
-	d.agent.works()
-	d.agent.asks(id)
+	d.begins(id)
 	d.saidOf("Which " + id + "?")
 	require.Equal(d, "end_turn", d.ended("p1"))
 }
@@ -113,9 +118,7 @@ var both = []struct {
 				<-goOn // no watcher may do that
 			}
 		})()
-		d.prompt("p1", "go")
-		d.agent.works()
-		d.agent.asks("a")
+		d.begins("a")
 		<-told
 		d.agent.withdraws("a")
 		d.agent.says("on")
@@ -187,9 +190,7 @@ var both = []struct {
 		d.agent.prompted("more")
 	}},
 	{"a prompt takes the place of a dialog", dialogs, func(d *driven) {
-		d.prompt("p1", "go")
-		d.agent.works()
-		d.agent.asks("a")
+		d.begins("a")
 		request := d.editor.until("session/request_permission").Get("id").Raw
 		d.prompt("p2", "something else")
 		require.Equal(d, request, d.editor.until("$/cancel_request").Get("params.requestId").Raw)
@@ -199,9 +200,7 @@ var both = []struct {
 		d.agent.prompted("something else")
 	}},
 	{"who has answered elsewhere is said with the end of a dialog", dialogs, func(d *driven) {
-		d.prompt("p1", "go")
-		d.agent.works()
-		d.agent.asks("a")
+		d.begins("a")
 		d.editor.until("session/request_permission")
 		require.NoError(d, d.desk.Answer(d.desk.List()[0].Name, pick("Yes"), "Ann"))
 		require.JSONEq(d, `{"outcome":"answered","by":"Ann"}`, d.editor.until("$/cancel_request").Get("params._meta.acp-bridge.settled").Raw)
@@ -210,9 +209,7 @@ var both = []struct {
 		d.ended("p1")
 	}},
 	{"a reply to a dialog that is gone answers nothing", dialogs, func(d *driven) {
-		d.prompt("p1", "go")
-		d.agent.works()
-		d.agent.asks("a")
+		d.begins("a")
 		request := d.editor.until("session/request_permission")
 		d.agent.withdraws("a")
 		d.editor.until("$/cancel_request")

@@ -49,6 +49,13 @@ func openWithStore(t *testing.T, dir string, o hub.Options) (*hub.Board, *hubsto
 	return b, store
 }
 
+// reopened is a board after a restart of its hub.
+func reopened(t *testing.T, b *hub.Board, store *hubstore.Store, dir string, o hub.Options) *hub.Board {
+	b.Close()
+	store.Close()
+	return open(t, dir, o)
+}
+
 // asking is asked again after whoever asked it before is gone. What is behind a slash in the
 // name is not of the agent's id.
 func asking(conversation, name, text string) hub.Asking {

@@ -59,10 +59,7 @@ func TestClaim(t *testing.T) {
 	other := acptest.Must(b.Ask(t.Context(), a))
 	require.True(t, other.Open(), "the outcome goes to one of them")
 	acptest.Must(b.Cancel(t.Context(), other.Ref(), "phone"))
-	b.Close()
-	store.Close()
-
-	b = open(t, dir, hub.Options{Lease: time.Millisecond})
+	b = reopened(t, b, store, dir, hub.Options{Lease: time.Millisecond})
 	for err = hub.ErrNotAsker; errors.Is(err, hub.ErrNotAsker); { // the one before has died with it
 		_, err = b.Claim(t.Context(), as(asked, "next"))
 	}

@@ -72,9 +72,7 @@ func TestForgetBy(t *testing.T) {
 		require.Empty(t, b.Settled("annaanswered", 1), "no word is of two places")
 	}
 	check(b)
-	b.Close()
-	store.Close()
-	b = open(t, dir, hub.Options{})
+	b = reopened(t, b, store, dir, hub.Options{})
 	check(b)
 	// Who asks again for what was forgotten is asked anew; what waits gets there.
 	require.True(t, ask(t, b, "c", "delivered", "Which delivered?").Open())

@@ -48,10 +48,7 @@ func TestHeldOutlivesItsHub(t *testing.T) {
 	third := acptest.Must(b.Ask(t.Context(), held("3", "Stop?")))
 	answer(t, b, second, "Yes", "phone")
 	acptest.Must(b.TakeBack(t.Context(), ref(third), convert.Outcome{Status: convert.Answered}, "the terminal"))
-	b.Close()
-	store.Close()
-
-	b = open(t, dir, hub.Options{})
+	b = reopened(t, b, store, dir, hub.Options{})
 	now := acptest.Must(b.Find("c", first.ID))
 	require.True(t, now.Open(), "it waits")
 	for _, r := range []*hub.Record{first, second, third} {

@@ -50,9 +50,7 @@ func TestOnlyOneHasTheOutcome(t *testing.T) {
 				noted := acptest.Must(b.Delivered(t.Context(), as(answered, "p")))
 				require.Equal(t, "delivered", noted.End.Receipt())
 			case "at a hub started anew":
-				b.Close()
-				store.Close()
-				b = open(t, dir, o)
+				b = reopened(t, b, store, dir, o)
 				there = b
 			}
 			there.UsedWithin(time.Hour)

@@ -292,9 +292,7 @@ func TestOneOutcomeOfTwoThatWereAway(t *testing.T) {
 				if how == "asleep" {
 					b.Expire(later())
 				} else {
-					b.Close()
-					store.Close()
-					b = open(t, dir, hub.Options{})
+					b = reopened(t, b, store, dir, hub.Options{})
 				}
 				got := askBy(t, b, order[:1], "id", "Go on?")
 				require.Equal(t, first.Key(), got.Key())

@@ -117,9 +117,7 @@ func TestACallIsKeptOnce(t *testing.T) {
 		require.Equal(t, i+1, strings.Count(string(e.Value), "Go on?"))
 		require.EqualValues(t, 4*(1-i), gjson.GetBytes(e.Value, "version").Int())
 	}
-	b.Close()
-	store.Close()
-	b = open(t, dir, hub.Options{})
+	b = reopened(t, b, store, dir, hub.Options{})
 	for _, before := range []*hub.Record{once, twice} {
 		now := acptest.Must(b.FindRef(before.Ref()))
 		require.Equal(t, before.Call.Questions, now.Call.Questions)

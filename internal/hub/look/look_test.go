@@ -59,7 +59,6 @@ func TestMarkdown(t *testing.T) {
 		"[ok](https://a.example/x?y=1&z)": p(`<span class="linked">ok</span> <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example/x?y=1&amp;z">https://<b class="host">a.example</b>/x?y=1&amp;z</a>`),
 		"![i](https://a.example/i.png)":   p(`<span class="odd">image</span> <span class="linked">i</span> <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example/i.png">https://<b class="host">a.example</b>/i.png</a>`),
 		"[bank](javascript:alert(1))":     p(`<span class="linked">bank</span> <code dir="ltr">javascript:alert(1)</code>`),
-		"[x](https://\u0430.example/)":    p(`<span class="linked">x</span> <code dir="ltr">https://а.example/</code>`),
 		"[x](https://a@evil.example/)":    p(`<span class="linked">x</span> <code dir="ltr">https://a@evil.example/</code>`),
 		"see https://a.example.":          p(`see <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example">https://<b class="host">a.example</b></a>.`),
 		"---":                             "<hr>",
@@ -70,7 +69,8 @@ func TestMarkdown(t *testing.T) {
 		strings.Repeat("*a*\n", 1001) + "b": p(strings.Repeat("*a*\n", 1001) + "b"), // it takes too long to find out
 		strings.Repeat(strings.Repeat("*a* ", 600)+"b\n\n", 2):  strings.Repeat(p(strings.Repeat("<em>a</em> ", 600)+"b"), 2),
 		strings.Repeat(strings.Repeat("*a* ", 900)+"b\n\n", 12): p(strings.Repeat(strings.Repeat("*a* ", 900)+"b\n\n", 12)),
-		"a | b": p("a | b"),
+		"a | b":                        p("a | b"),
+		"[x](https://\u0430.example/)": p(`<span class="linked">x</span> <code dir="ltr">https://а.example/</code>`),
 	} {
 		require.Equal(t, want, string(Markdown(text)), "%q", text)
 	}

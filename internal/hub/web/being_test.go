@@ -157,27 +157,36 @@ func TestAQuestionEndsALongRest(t *testing.T) {
 	})
 }
 
+// A stream that has nothing to say says that.
+func TestAStreamThatIsStillHere(t *testing.T) {
+	s, reply, rounds := serveInside(t), httptest.NewRecorder(), 0
+	ctx, stop := context.WithCancel(t.Context())
+	turns := func(*stream) <-chan struct{} {
+		if rounds++; rounds > 1 {
+			stop()
+		}
+		return nil
+	}
+	require.NoError(t, s.follow(reply, httptest.NewRequestWithContext(ctx, http.MethodGet, "/events", nil), Device{Name: Owner}, feed{reader: s.board.Read(0), beat: time.Millisecond, turns: turns}))
+	require.Contains(t, reply.Body.String(), ": still here\n\n")
+}
+
 // followed runs a stream that rests for so long, and calls f with what it tells.
 func followed(t *testing.T, now time.Duration, f func(board *hub.Board, next func() *hub.Record)) {
 	t.Helper()
-	store := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
-	defer store.Close()
-	board := acptest.Must(hub.Open(t.Context(), store, hub.Options{}))
-	defer board.Close()
-	s := New(board, openInside(t), Options{})
-	defer s.Close()
+	s := serveInside(t)
 	s.pace = pace{since: time.Now().Add(time.Hour), now: now}
 	ctx, stop := context.WithCancel(t.Context())
 	seen, ended := make(chan *hub.Record, 10), make(chan struct{})
 	go func() {
 		defer close(ended)
 		s.follow(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/events", nil), Device{Name: Owner}, feed{
-			reader: board.Read(0), beat: time.Hour,
+			reader: s.board.Read(0), beat: time.Hour,
 			change: func(_ *stream, r *hub.Record) { seen <- r },
 			turns:  func(*stream) <-chan struct{} { return nil },
 		})
 	}()
-	f(board, func() *hub.Record { return acptest.Next(t, seen) })
+	f(s.board, func() *hub.Record { return acptest.Next(t, seen) })
 	stop()
 	<-ended
 }

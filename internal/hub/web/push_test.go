@@ -125,12 +125,19 @@ func newPushSite(t *testing.T, client *http.Client) (*site, *acptest.Written) {
 	return serve(t, board, access, web.Options{URL: "https://hub.example", PushClient: client, Logger: slog.New(slog.NewTextHandler(log, nil))}), log
 }
 
-// A browser that asked for it is told of what its device may see and answer, in
-// words that only it can read.
-func TestPush(t *testing.T) {
+// pushSiteBeside has a service of its own, in a test that runs beside others.
+func pushSiteBeside(t *testing.T) (*site, *pushService) {
+	t.Helper()
 	t.Parallel()
 	service := newPushService(t)
 	s, _ := newPushSite(t, service.Client())
+	return s, service
+}
+
+// A browser that asked for it is told of what its device may see and answer, in
+// words that only it can read.
+func TestPush(t *testing.T) {
+	s, service := pushSiteBeside(t)
 	bearers := map[string][]string{}
 	browsers := map[string]*browser{}
 	for name, d := range map[string]struct {
@@ -177,9 +184,7 @@ func TestPush(t *testing.T) {
 // A browser that the service no longer knows is forgotten, one that it cannot
 // reach just now is not. A login that ends takes its browser with it.
 func TestPushEnds(t *testing.T) {
-	t.Parallel()
-	service := newPushService(t)
-	s, _ := newPushSite(t, service.Client())
+	s, service := pushSiteBeside(t)
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	rec := acptest.Must(s.board.FindRef(hub.Ref{Conversation: "c1", ID: "toolu_1"}))
 	s.expect(200, "GET", "/push", "")

@@ -38,9 +38,7 @@ func buttonsOf(t *testing.T, said map[string]any) map[string]string {
 // A push has buttons only where it shows all that they decide, and never one that
 // permits more than that.
 func TestButtonsOfAPushDecideWhatItShows(t *testing.T) {
-	t.Parallel()
-	service := newPushService(t)
-	s, _ := newPushSite(t, service.Client())
+	s, service := pushSiteBeside(t)
 	s.expect(200, "GET", "/push", "")
 	b := newBrowser(t, service.URL+"/b")
 	s.expect(200, "POST", "/push", b.wanting(`["question","text"]`))
@@ -107,9 +105,7 @@ func TestButtonsOfAPushDecideWhatItShows(t *testing.T) {
 // A button answers its asking, once, for the browser that was told and as long as its
 // login holds. What is not a button's is refused, and leaves the asking open.
 func TestAButtonOfAPush(t *testing.T) {
-	t.Parallel()
-	service := newPushService(t)
-	s, _ := newPushSite(t, service.Client())
+	s, service := pushSiteBeside(t)
 	_ = s.device("phone", web.CanAnswer)
 	cookie := s.logIn(t, "phone")
 	worker := []string{"Authorization", "", "Cookie", cookie, "Origin", s.url, "Sec-Fetch-Site", "same-origin"} // it has no secret of the page
@@ -153,9 +149,7 @@ func TestAButtonOfAPush(t *testing.T) {
 // A browser is told of what its person wants, and of no more; without "text" it has no
 // words and no buttons.
 func TestKindsOfPushes(t *testing.T) {
-	t.Parallel()
-	service := newPushService(t)
-	s, _ := newPushSite(t, service.Client())
+	s, service := pushSiteBeside(t)
 	s.expect(200, "GET", "/push", "")
 	browsers := map[string]*browser{}
 	for name, kinds := range map[string]string{"plain": `null`, "late": `["waiting"]`, "both": `["question","waiting"]`, "ends": `["done","failed","text"]`} {

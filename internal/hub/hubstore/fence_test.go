@@ -55,9 +55,7 @@ func TestAWriteThatAFenceHasOvertaken(t *testing.T) {
 func TestManyFencedWrites(t *testing.T) {
 	t.Parallel()
 	url, _ := elsewhere(t)
-	here := acptest.Must(hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()}))
-	t.Cleanup(here.Close)
-	for name, s := range map[string]*hubstore.Store{"embedded": here, "elsewhere": openAt(t, url)} {
+	for name, s := range map[string]*hubstore.Store{"embedded": open(t, t.TempDir()), "elsewhere": openAt(t, url)} {
 		t.Run(name, func(t *testing.T) {
 			const n = 40
 			var wg sync.WaitGroup

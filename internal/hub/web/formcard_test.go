@@ -66,6 +66,7 @@ func TestReceiptOfAForm(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.deployForm("c1")
+	require.Contains(t, s.expect(200, "GET", "/", ""), "Where does <strong>this</strong> go?")
 	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":["shop","Staging","3","Yes",null,null]}`)
 	page := s.expect(200, "GET", "/history", "", "Accept", "text/html")
 	require.Contains(t, page, "<b dir=\"auto\">Name of the service: shop · Environment: Staging · Replicas: 3 · Dry run: Yes</b> · <span dir=\"auto\">MCP server deployer</span>")

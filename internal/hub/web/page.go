@@ -259,7 +259,7 @@ func formAnswers(c convert.Call, form url.Values) ([]convert.Answer, error) {
 			a.Selected = append(a.Selected, q.Options[j].Label)
 		}
 		switch {
-		case other && text == "" && len(q.Options) > 0:
+		case other && text == "":
 			return nil, fmt.Errorf("%w: write your own words, or pick something else", convert.ErrNoAnswer)
 		case !q.MultiSelect && text != "" && len(a.Selected) > 0:
 			return nil, fmt.Errorf("%w: you picked %q and wrote your own words: keep one of the two", convert.ErrBadAnswer, clean.Truncate(clean.Line(a.Selected[0]), 80))

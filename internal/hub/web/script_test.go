@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 				"ask": askInput, "answered": strings.TrimSuffix(askInput, "}") + `,"answers":{"Which database?":"SQLite"}}`,
 				"bash": bashInput, "session": hookSession,
 				"database": database, "features": features, "azure": blueCall, "sqlite": `{"answers":{"Which database?":"SQLite"}}`,
-				"owner": "Bearer " + token, "large": strings.Repeat("x", 1<<20+1), "form": "application/x-www-form-urlencoded",
+				"owner": "Bearer " + token, "large": strings.Repeat("x", 1<<20+1), "longest": strings.Repeat("c", 512), "form": "application/x-www-form-urlencoded",
 			})
 			s := &scripted{site: newSite(t, hub.Options{}), vars: script.Vars, marked: map[string]*hub.Record{}, held: map[string]hookEvent{}}
 			for _, s.line = range script.Lines {

@@ -15,7 +15,7 @@ import (
 //go:embed page
 var files embed.FS
 
-// modules are the parts of the page's script, each behind those that it imports.
+// modules are the parts of the page's script, each behind those whose constants it needs.
 var modules = []string{"keep", "seen", "act", "notify", "keys", "away", "rows", "page"}
 
 // asset is something that the page needs besides itself, as it is served.
@@ -73,25 +73,16 @@ func (a asset) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(a.data)
 }
 
-var (
-	imports = regexp.MustCompile(`(?m)^import (\{[^}]*\}) from "\./([a-z]+)\.js";$`)
-	exports = regexp.MustCompile(`(?m)^export ((?:const|function|async function) (\w+))`)
-)
+var ports = regexp.MustCompile(`(?m)^(import .*|export )`)
 
 // bundled is the page's script: one request and one script instead of one for each module,
-// which a slow phone notices. A module becomes a function that returns what it exports.
+// which a slow phone notices. The modules share a scope, and no two a name: a browser would
+// run none of it.
 func bundled() []byte {
 	var b bytes.Buffer
 	b.WriteString("\"use strict\";{\n")
 	for _, name := range modules {
-		text := imports.ReplaceAll(source(name+".js"), []byte("const $1 = _$2;"))
-		var names []string
-		for _, m := range exports.FindAllSubmatch(text, -1) {
-			names = append(names, string(m[2]))
-		}
-		b.WriteString("const _" + name + "=(()=>{\n")
-		b.Write(squeezed(name+".js", exports.ReplaceAll(text, []byte("$1"))))
-		b.WriteString("return{" + strings.Join(names, ",") + "}})();\n")
+		b.Write(squeezed(name+".js", ports.ReplaceAll(source(name+".js"), nil)))
 	}
 	b.WriteString("}")
 	return b.Bytes()

@@ -10,13 +10,13 @@ export function get(key, where = all) {
 }
 export function set(key, value, where = all) {
   memory.set(key, value);
-  try { window[where].setItem(key, value); } catch { /* no room, or not allowed */ }
+  try { window[where].setItem(key, value); } catch {} // no room, or not allowed
 }
 export function drop(key) {
   memory.delete(key);
-  try { for (const where of [tab, all]) window[where].removeItem(key); } catch { /* not allowed */ }
+  try { for (const where of [tab, all]) window[where].removeItem(key); } catch {} // not allowed
 }
-function keys() {
+function kept() {
   try { return Object.keys({ ...localStorage, ...sessionStorage }); } catch { return [...memory.keys()]; }
 }
 
@@ -25,12 +25,12 @@ const drafts = "acp-bridge draft ", later = "acp-bridge later ", secretName = "a
 
 // What only this page and the hub know. The reply to the login has it, and no
 // other: whoever has the cookie alone changes nothing.
-const given = document.querySelector("main").dataset.page;
-if (given) {
-  set(secretName, given);
+const handed = document.querySelector("main").dataset.page;
+if (handed) {
+  set(secretName, handed);
   history.replaceState(null, "", "/" + location.hash);
 }
-export const secret = () => get(secretName) || given; // another tab may have logged in since
+export const secret = () => get(secretName) || handed; // another tab may have logged in since
 export const headers = (more) => ({ "Acp-Bridge-Page": secret(), ...more });
 
 // What was typed is kept until the question is settled, but for what nobody else may see.
@@ -64,7 +64,7 @@ export function restore(card) {
 }
 export const begun = (card) => Boolean(words(card));
 // What is kept of cards that are not among these.
-export const strays = (cards) => keys().filter((k) => [drafts, later].some((p) => k.startsWith(p) && !cards.some((c) => k === p + c.id)));
+export const strays = (cards) => kept().filter((k) => [drafts, later].some((p) => k.startsWith(p) && !cards.some((c) => k === p + c.id)));
 export const forget = (card) => [drafts, later].forEach((p) => drop(p + card.id));
 export const forgetAll = () => [...strays([]), secretName].forEach(drop);
 addEventListener("storage", () => get(secretName) ?? forgetAll()); // another tab has logged out

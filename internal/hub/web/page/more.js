@@ -219,7 +219,7 @@ export async function subscribe({ kinds, headers }) {
     }
     const reply = await fetch("/push", { method: "POST", body: JSON.stringify({ ...mine.toJSON(), kinds: ["question", ...kinds()] }), headers: headers({ "Content-Type": "application/json" }) });
     return reply.ok;
-  } catch { /* not on this device */ }
+  } catch {} // not on this device
 }
 
 // Both sides forget the subscription. Where only one can be told, pushes end, too.

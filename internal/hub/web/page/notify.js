@@ -1,11 +1,11 @@
 // Whether this browser is told of questions: its user has allowed it, and has not
 // stopped it here.
 import { get, headers, set, soon } from "./keep.js";
+import { lazy, rearrange, say } from "./page.js";
 
-const told = "acp-bridge told";
-const wanted = () => "Notification" in window && Notification.permission === "granted" && get(told) !== "no";
+const toldName = "acp-bridge told";
+const wants = () => "Notification" in window && Notification.permission === "granted" && get(toldName) !== "no";
 
-let say, rearrange, lazy; // the page's
 // What else this device is told of.
 const kindsName = "acp-bridge kinds";
 const boxes = [...document.querySelectorAll("#notify-kinds input")];
@@ -28,11 +28,11 @@ const subscribe = () => pushing = lazy("subscribe", { kinds, headers }).then((ye
 
 const how = () => `Notifications are on${pushed ? ", also while this page is closed" : " while this page is open"}.`;
 
-function tell(text, tag) {
-  if (pushed || !wanted() || !document.hidden) return;
-  try { new Notification(text, { tag }); } catch { /* not on this device */ }
+function shows(text, tag) {
+  if (pushed || !wants() || !document.hidden) return;
+  try { new Notification(text, { tag }); } catch {} // not on this device
 }
-export const notify = () => tell("A question is waiting for you", "acp-bridge");
+export const notify = () => shows("A question is waiting for you", "acp-bridge");
 
 // A turn has ended: pages that are looked at say it themselves. That an agent waits in its
 // terminal is a question, too.
@@ -41,7 +41,7 @@ export function turned(t) {
   if (!said) return;
   const text = t.agent + said;
   if (!document.hidden) say(text + (t.cwd ? " in " + t.cwd.split(/[/\\]/).pop() : ""));
-  else if (t.event === "waits" || kinds().includes(t.event)) tell(text, t.conversation);
+  else if (t.event === "waits" || kinds().includes(t.event)) shows(text, t.conversation);
 }
 
 const asking = document.getElementById("ask-notify");
@@ -49,21 +49,21 @@ const asker = asking.querySelector("button"), hint = asking.querySelector(".hint
 function showAsking() {
   asking.hidden = !("Notification" in window);
   const denied = !asking.hidden && Notification.permission === "denied";
-  asker.textContent = wanted() ? "Stop notifying me" : "Notify me about questions";
-  document.getElementById("notify-kinds").hidden = asking.hidden || !wanted();
+  asker.textContent = wants() ? "Stop notifying me" : "Notify me about questions";
+  document.getElementById("notify-kinds").hidden = asking.hidden || !wants();
   hint.hidden = !denied;
   hint.textContent = denied ? "This browser blocks notifications from this page. Allow them in its settings for this site." : "";
 }
 async function toggle() {
-  if (wanted()) {
+  if (wants()) {
     await soon(pushing, 4000); // or that comes behind this
     pushed = false;
     const stopped = await lazy("unsubscribe", { headers });
-    set(told, stopped ? "no" : "yes");
+    set(toldName, stopped ? "no" : "yes");
     return stopped ? "Notifications are off." : "They could not be turned off. Try again.";
   }
   if (await Notification.requestPermission() !== "granted") return "Notifications are blocked in this browser.";
-  set(told, "yes");
+  set(toldName, "yes");
   await subscribe();
   return how();
 }
@@ -75,10 +75,7 @@ asker.onclick = async () => {
   toggling = false;
   rearrange(() => { showAsking(); say(said); });
 };
-export function notifications(page) {
-  ({ say, rearrange, lazy } = page);
-  addEventListener("load", () => setTimeout(() => { // what is permitted is asked of another process
-    showAsking();
-    if (wanted()) subscribe();
-  }));
-}
+addEventListener("load", () => setTimeout(() => { // what is permitted is asked of another process
+  showAsking();
+  if (wants()) subscribe();
+}));

@@ -3,8 +3,8 @@
 // answer does not leave the page.
 import { acts, given, isPending, labelOf, read, short, stop } from "./act.js";
 import { begun, drop, fields, forget, forgetAll, headers, isLater, keep, putAside, restore, secret, soon, strays } from "./keep.js";
-import { headOf, inView, isCut, lacks, onSeen, touchesView, waits, watch } from "./seen.js";
-import { notifications, notify, turned } from "./notify.js";
+import { headOf, inView, isCut, lacks, touchesView, waits, watch } from "./seen.js";
+import { notify, turned } from "./notify.js";
 import { keys } from "./keys.js";
 import { away } from "./away.js";
 import { rows } from "./rows.js";
@@ -20,7 +20,7 @@ document.documentElement.classList.add("live");
 byId("login").hidden = Boolean(secret());
 
 let hush = 0;
-function say(text, quiet = false) {
+export function say(text, quiet = false) {
   news.textContent = text;
   news.classList.toggle("hidden", quiet);
   clearTimeout(hush);
@@ -28,7 +28,7 @@ function say(text, quiet = false) {
 }
 
 // Buttons that permit are there once the end was in view.
-function ready(card) {
+export function ready(card) {
   countSeen();
   const wait = waits(card), busy = Boolean(card.mine);
   for (const b of card.querySelectorAll("form.answer button:not(.unfold)")) b.disabled = busy || b.hasAttribute("data-gated") && wait;
@@ -38,7 +38,6 @@ function ready(card) {
   more.textContent = way + " to allow it.";
   more.hidden = !way;
 }
-onSeen(ready, grows);
 
 const unfold = (card) => lazy("unfold", { card, parse, rearrange, moved, watch, ready, problem });
 
@@ -60,7 +59,7 @@ function countSeen() {
   counting = true;
 }
 // What few need is fetched when they do.
-async function lazy(name, given) {
+export async function lazy(name, given) {
   try { return (await import("/more.js"))[name](given); } catch { say("It could not be loaded. Reload the page and try again."); }
 }
 function lazily(buttons, name, given) {
@@ -81,7 +80,7 @@ function count() {
   shown.dataset.count = n;
   byId("aside")?.remove();
   if (aside > 0) cards.insertAdjacentHTML("beforebegin", `<button type="button" class="ghost" id="aside">Show ${aside} put aside</button>`);
-  try { navigator.setAppBadge?.(n)?.catch?.(() => {}); } catch { /* no badge here */ } // of 0 there is none
+  try { navigator.setAppBadge?.(n)?.catch?.(() => {}); } catch {} // no badge here; of 0 there is none
 }
 
 // Whoever clicks on what has just come under the pointer meant something else:
@@ -112,14 +111,14 @@ function moving(change) {
   for (const card of open()) if (!before.has(card) || Math.abs(top(card) - before.get(card)) >= 1) moved(card);
 }
 // What appears in a card by itself moves its buttons, too.
-function grows(card, change) {
+export function grows(card, change) {
   const was = card.offsetHeight;
   moving(change);
   if (card.offsetHeight !== was) moved(card);
 }
 // A card that ends keeps its foot where it is: the receipt takes the place of its
 // buttons, and what is below stays there.
-function rearrange(change, ending, at) {
+export function rearrange(change, ending, at) {
   moving((before) => {
     const used = ending?.alone ? ending : at ?? inUse([...before.keys()]);
     const edge = () => used && used.getBoundingClientRect()[used === ending ? "bottom" : "top"], was = edge();
@@ -688,7 +687,6 @@ lazily("#phone-button", "phone", { headers });
 lazily("#keys-button", "sheet");
 lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, countSeen, bared, settling });
 away(say);
-notifications({ say, rearrange, lazy });
 keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled, opens: choose });
 open().forEach(begin);
 if (open().some((c) => c.matches(".stub") && begun(c))) refreshSoon();

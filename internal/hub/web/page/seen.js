@@ -1,16 +1,17 @@
 // What is decided was in view. The end of what is permitted, and of a preview, is looked
 // for: it counts when it was on the screen, for long enough to be seen, in a window that
 // somebody looks at. The end of what is permitted carries a mark that the hub wants to have.
+import { grows, ready } from "./page.js";
+
 const long = 150; // milliseconds
-const found = new WeakSet(), away = new WeakSet(); // ends that were in view; that were looked for and were not
-let ready, grows; // the page's
+const found = new WeakSet(), missed = new WeakSet(); // ends that were in view; that were looked for and were not
 const timers = new WeakMap();
 
 const watcher = new IntersectionObserver((list) => {
   for (const { target, isIntersecting } of list) {
     clearTimeout(timers.get(target));
     if (isIntersecting) timers.set(target, setTimeout(() => note(target), long));
-    else if (target.checkVisibility()) away.add(target);
+    else if (target.checkVisibility()) missed.add(target);
     const box = target.closest(".preview");
     box?.classList.toggle("cut", !isIntersecting && box.scrollHeight > box.clientHeight + 1);
     ready(target.closest(".card"));
@@ -45,14 +46,13 @@ function corners(thing) {
   }
 }
 
-export function onSeen(...page) { [ready, grows] = page; }
 const ends = (part) => [...part.querySelectorAll(".end")];
 export function watch(card) {
   for (const end of ends(card)) if (!found.has(end)) watcher.observe(end);
 }
 const isSeen = (part) => ends(part).every((e) => found.has(e));
 // Whether something in a part was looked for, and never in view.
-export const isCut = (part) => ends(part).find((e) => away.has(e) && !found.has(e));
+export const isCut = (part) => ends(part).find((e) => missed.has(e) && !found.has(e));
 export const waits = (card) => card.matches(".permission") && !seen(card);
 // The mark, or undefined.
 export function seen(card) {

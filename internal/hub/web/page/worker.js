@@ -3,7 +3,7 @@
 "use strict";
 self.addEventListener("push", (event) => {
   let said = {};
-  try { said = event.data.json(); } catch { /* shown as a question */ }
+  try { said = event.data.json(); } catch {} // shown as a question
   const most = self.Notification?.maxActions ?? 0;
   const actions = said.actions ?? [];
   // Half of a choice is none: then a tap opens the card.

@@ -36,6 +36,8 @@ function answer(form) {
 }
 export function short(t, most = 80) { return t.length > most ? t.slice(0, most) + "…" : t; }
 
+let pressed = []; // acts that wait for how a press ends
+export const isPressed = (card) => pressed.includes(pending.get(card));
 let moves; // the page's
 export function stop(card) {
   const act = pending.get(card);
@@ -69,7 +71,7 @@ export function acts({ say, send, rest, moving }) {
   }
   const runs = (act, least = 0) => { act.timer = setTimeout(() => release(act.card), Math.max(least, act.until - performance.now())); };
   // A press begins an act, of a key on Undo, too: what is pending in its card waits for how it ends.
-  let pressed = [], by = "";
+  let by = "";
   for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, (event) => {
     if (kind === "keydown" ? event.key !== " " || !event.target.matches(".undo") : event.button) return; // a menu keeps how it ends
     by = kind;

@@ -232,9 +232,10 @@ export async function unsubscribe({ headers }) {
   return Boolean(reply?.ok || ended);
 }
 
-// Logs out behind all that is pending, or on its way. What could not be sent stays, and so
-// does the login; meanwhile nothing else is taken.
-export async function logout({ form, open, sendNow, secret, forgetAll, say }) {
+// Logs out behind all that is pending, or on its way, in any tab. What could not be sent
+// stays, and so does the login; meanwhile nothing else is taken. The tab with the form says
+// "leaving", each other one "waiting", and then what came of it. "staying" is the end of that.
+export async function logout({ form, tabs, sendAll, secret, forgetAll, say }) {
   const kinds = ["pointerdown", "click", "keydown", "submit"];
   const no = (event) => {
     event.preventDefault();
@@ -242,11 +243,33 @@ export async function logout({ form, open, sendNow, secret, forgetAll, say }) {
     say("You are logging out: this does nothing any more.");
   };
   for (const kind of kinds) addEventListener(kind, no, true);
-  sendNow();
-  const sent = await Promise.all(open().map((card) => card.way));
-  if (sent.includes(false)) {
+  const stay = (text) => {
     for (const kind of kinds) removeEventListener(kind, no, true);
-    return say("You are still logged in: an answer was not accepted. Its card says why.");
+    say(text);
+  };
+  if (!form) {
+    tabs.addEventListener("message", ({ data }) => { if (data === "staying") stay(""); });
+    setTimeout(stay, 60000, ""); // the other tab has gone, and said nothing
+    tabs.postMessage("waiting");
+    tabs.postMessage((await sendAll()).includes(false) ? "not sent" : "sent");
+    return;
+  }
+  const others = new Promise((done) => {
+    let left = 0, late = false;
+    const look = () => { if (late && !left) done(true); };
+    tabs.addEventListener("message", ({ data }) => {
+      left += { waiting: 1, sent: -1 }[data] ?? 0;
+      if (data === "not sent") done(false);
+      look();
+    });
+    setTimeout(() => { late = true; look(); }, 500);
+    setTimeout(done, 40000, false); // no answer is on its way for so long
+  });
+  tabs.postMessage("leaving");
+  const all = [...await sendAll(), await others];
+  if (all.includes(false)) {
+    tabs.postMessage("staying");
+    return stay("You are still logged in: an answer was not accepted. Its card says why.");
   }
   form.elements.page.value = secret();
   forgetAll();

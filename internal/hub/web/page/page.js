@@ -1,7 +1,7 @@
 // The page works without this script: every question is a plain form. With it,
 // questions come and go by themselves, what was typed survives a reload, and an
 // answer does not leave the page.
-import { acts, given, isPending, labelOf, read, short, stop } from "./act.js";
+import { acts, given, isPending, isPressed, labelOf, read, short, stop } from "./act.js";
 import { begun, drop, fields, forget, forgetAll, headers, isLater, keep, putAside, restore, secret, soon, strays } from "./keep.js";
 import { headOf, inView, isCut, lacks, touchesView, waits, watch } from "./seen.js";
 import { notify, turned } from "./notify.js";
@@ -220,9 +220,12 @@ function unseenPick(card) {
 }
 
 // Whoever leaves the page has answered.
-const sendNow = () => open().forEach(release);
-addEventListener("pagehide", sendNow);
-document.addEventListener("visibilitychange", () => { if (document.hidden) sendNow(); else refreshSoon(); });
+const sendAll = () => {
+  for (const card of open()) (isPressed(card) ? halt : release)(card);
+  return Promise.all(open().map((card) => card.way));
+};
+addEventListener("pagehide", sendAll);
+document.addEventListener("visibilitychange", () => { if (document.hidden) sendAll(); else refreshSoon(); });
 
 async function send(act) {
   const { card, button, doing } = act;
@@ -254,6 +257,7 @@ async function post({ card, doing, body, words }) {
     } else if (delete card.mine, reply.status === 409) {
       end(card, "Not accepted", said.error ?? "it was already answered", []);
     } else {
+      if (reply.status === 401) alert("You are logged out. Not sent: " + card.dataset.topic); // and the page goes
       problem(card, sentence(said.error ?? "the hub did not accept it. Try again."));
     }
     return reply.ok;
@@ -463,7 +467,11 @@ async function refresh() {
     const query = new URLSearchParams(wanted), unsent = open().filter(isLost);
     if (also.length) query.set("also", also.join(","));
     const reply = await fetch("/cards" + (query.size ? "?" + query : ""), { signal: AbortSignal.timeout?.(30000) });
-    if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
+    if (reply.status === 401 || reply.status === 403) {
+      await sendAll(); // it is told what cannot be sent any more
+      location.reload();
+      return;
+    }
     if (reply.ok) {
       const html = await reply.text();
       came = null;
@@ -632,10 +640,14 @@ document.addEventListener("pointermove", (event) => {
 });
 document.addEventListener("submit", submit);
 document.addEventListener("wheel", () => { if (document.activeElement.type === "number") document.activeElement.blur(); }, { passive: true }); // who scrolls sets no number
+// Whoever logs out has answered, in each tab.
+const tabs = new BroadcastChannel("acp-bridge");
+const leave = (form) => lazy("logout", { form, tabs, sendAll, secret, forgetAll, say });
+tabs.onmessage = ({ data }) => { if (data === "leaving") leave(); };
 byId("logout").addEventListener("submit", (event) => {
   event.preventDefault();
   say("Logging out…");
-  lazy("logout", { form: event.target, open, sendNow, secret, forgetAll, say });
+  leave(event.target);
 });
 document.addEventListener("input", (event) => {
   const card = event.target.closest(".card");

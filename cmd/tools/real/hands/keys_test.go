@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -238,6 +239,31 @@ func TestEnterOnUndoSubmitsNothing(t *testing.T) {
 	p.waits(700)
 	p.key("Enter")
 	p.waits(500)
+	s.open(r)
+
+	// Also where Submit permits, and is held for that.
+	closed := convert.Question{Text: "Run it?", Closed: true, Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}
+	r = s.permit("c2", "Bash", "execute", "rm", map[string]any{"command": "rm -rf build"}, func(a *hub.Asking) {
+		outside := closed
+		outside.Text = "Outside of the sandbox?"
+		a.Call.Questions, a.About.Tool.Picks = []convert.Question{closed, outside}, nil
+	})
+	p.until(`document.querySelector("[data-talk$=c2] .acts [data-gated]:enabled")`)
+	p.click(`[data-talk$=c2] [name=a0]`)
+	p.click(`[data-talk$=c2] [name=a1]`)
+	p.insists(`document.querySelector("[data-talk$=c2] .sending:not([hidden])")`, func() {
+		p.until(`!document.querySelector(".moved")`)
+		for _, kind := range []string{"keyDown", "keyUp"} {
+			p.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "modifiers": 2})
+		}
+	})
+	p.eval(`document.querySelector("[data-talk$=c2] .undo").focus()`)
+	p.until(`!document.querySelector(".moved")`)
+	for range 3 {
+		p.key("Enter")
+		p.waits(600)
+		require.Equal(t, "true", p.eval(`document.querySelector("[data-talk$=c2] .sending").hidden`))
+	}
 	s.open(r)
 }
 

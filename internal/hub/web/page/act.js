@@ -2,6 +2,7 @@
 // what it will send, and whatever else is done in its card stops it.
 import { seen } from "./seen.js";
 import { fields } from "./keep.js";
+import { moved } from "./page.js";
 
 const pending = new Map(); // card: its act
 export const isPending = (card) => pending.has(card);
@@ -66,6 +67,7 @@ export function acts({ say, send, rest, moving }) {
       line.lastChild.textContent = now;
       line.hidden = false;
     });
+    if (act.button) moved(card); // that is where its buttons were
     pending.set(card, Object.assign(act, { not, state: state(card), until: performance.now() + 3000 }));
     runs(act);
   }

@@ -2,11 +2,13 @@
 // says so for as long as it is on: forgotten, terminals would look frozen.
 import { headers } from "./keep.js";
 
-export function away(say) {
+export function away(say, settling) {
   const box = document.querySelector("#away input"), back = document.getElementById("back");
+  let since; // when it came, or went
   const told = async (reply) => {
     if (!reply.ok) throw new Error();
     box.checked = (await reply.json()).away;
+    if (back.hidden === box.checked) since = performance.now();
     back.hidden = !box.checked;
   };
   const look = () => { if (!document.hidden) fetch("/away").then(told).catch(() => {}); };
@@ -20,7 +22,7 @@ export function away(say) {
     }
   };
   box.onchange = () => set(box.checked);
-  back.onclick = () => set(false);
+  back.onclick = (event) => { event.timeStamp - since > settling ? set(false) : say("The page has just moved. Click again."); }; // another button was there
   document.getElementById("menu").addEventListener("toggle", (event) => { if (event.target.open) look(); });
   document.addEventListener("visibilitychange", look);
   setInterval(look, 30000); // acp-bridge away says so elsewhere

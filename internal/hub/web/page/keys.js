@@ -145,7 +145,7 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
     if (isLetter(event)) armed = null;
     if (!typing && event.repeat && event.key === "Enter") event.preventDefault(); // it is held: one press is one act
     if (!typing && isLetter(event) && passes(event)) { event.preventDefault(); return; }
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing) {
       const form = event.target.closest?.("form.answer");
       const button = event.target.closest?.(".reason")?.querySelector("button") ?? form?.querySelector(".acts button[value=answer]");
       if (!button) return;

@@ -96,12 +96,17 @@ function inUse(list) {
     list.find((c) => scrollY > 0 && c.getBoundingClientRect().bottom > 60);
 }
 const settled = (card, event) => !(event.timeStamp - placed.get(card) < settling);
-function moved(card) {
+export function moved(card) {
   placed.set(card, performance.now());
   card.classList.add("moved");
   setTimeout(() => card.classList.toggle("moved", performance.now() - placed.get(card) < settling), settling + 50);
 }
-// What was over the cards is gone: they are under the hand now.
+// Its buttons are others now, and two clicks of a hurried hand mean the first of them alone.
+function turns(card) {
+  counted = null;
+  moved(card);
+}
+// What was over the cards is gone, or what was in one: others are under the hand now.
 const bared = () => open().forEach(moved);
 document.addEventListener("close", bared, true); // dialogs
 // Notes which cards a change moves on the screen.
@@ -329,7 +334,7 @@ function submit(event) {
 const answers = (ask) => ask.querySelector("input:checked, .switch") || given(ask).length || ask.querySelector("select")?.value;
 function lacking(card) {
   const all = [...card.querySelectorAll(".ask")], gaps = all.filter((a) => !answers(a) && !a.matches("[data-optional]")), first = gaps[0];
-  moving(() => { for (const a of all) a.classList.toggle("missing", gaps.includes(a)); });
+  grows(card, () => { for (const a of all) a.classList.toggle("missing", gaps.includes(a)); });
   if (!first) return false;
   problem(card, gaps.length < all.length ? gaps.length + " of " + all.length + " questions have no answer yet." : "Nothing is answered yet.");
   if (!inView(first)) moving(() => first.scrollIntoView());
@@ -593,6 +598,7 @@ document.addEventListener("click", (event) => {
     if (byKey) return;
     counted = card;
     pointed = event.target.closest("label")?.control;
+    setTimeout(() => { pointed = null; }); // its click comes at once, if it comes
   }
 }, true);
 document.addEventListener("click", (event) => {
@@ -601,9 +607,10 @@ document.addEventListener("click", (event) => {
     rearrange(() => { for (const c of open()) if (c.hidden) { putAside(c, false); c.hidden = false; } count(); });
   } else if (card && event.target.closest(".undo")) {
     const act = stop(card);
+    if (!byKey) turns(card);
     if (!act?.button) for (const i of card.querySelectorAll("input:checked")) i.checked = false;
     keep(card);
-    rest(act?.doing === "answer" && card.querySelector(".ask [type=radio]") || card); // Enter submits from there
+    rest(!act?.button && card.querySelector(".ask [type=radio]") || card); // Enter submits from there: nothing, after a tap
   } else if (card && event.target.closest(".now")) {
     release(card);
   } else if (card && event.target.closest(":is(.reason, .note) > summary")) {
@@ -628,7 +635,6 @@ document.addEventListener("click", (event) => {
     if (next) { choose(next); rest(next); }
     say("Put aside on this device. It is still waiting.");
   } else if (event.target.matches(".option input[type=radio]") && event.target === pointed) {
-    pointed = null; // arrow keys click it, too
     tap(card, event.target);
   }
   const menu = byId("menu");
@@ -654,14 +660,17 @@ document.addEventListener("input", (event) => {
   if (!card?.querySelector("form.answer")) return;
   const ask = event.target.closest(".missing");
   if (ask && answers(ask)) {
-    moving(() => ask.classList.remove("missing"));
+    grows(card, () => ask.classList.remove("missing"));
     if (!card.querySelector(".missing")) problem(card, "");
   }
   if (event.target.matches(".own") && event.target.value) {
     for (const i of event.target.closest(".ask").querySelectorAll("input[type=radio]:checked")) i.checked = false;
   }
   keep(card);
+  if (event.target.matches(fields) && tall !== (tall = event.target.offsetHeight)) bared();
 });
+let tall = 0; // the field that has the focus: as tall as what is in it, which moves what is below
+document.addEventListener("focusin", (event) => { tall = event.target.offsetHeight; });
 
 // What opens moves nothing that is above it: the button that opened it stays under the hand.
 function openField(details, yes) {
@@ -698,7 +707,7 @@ const { draw, choose, compact } = rows({ open, inUse, moved, moving, rearrange, 
 lazily("#phone-button", "phone", { headers });
 lazily("#keys-button", "sheet");
 lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, countSeen, bared, settling });
-away(say);
+away(say, settling);
 keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled, opens: choose });
 open().forEach(begin);
 if (open().some((c) => c.matches(".stub") && begun(c))) refreshSoon();

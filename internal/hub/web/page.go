@@ -168,9 +168,12 @@ func optionAt(q convert.Question, place string) (int, error) {
 	return 0, badf("%q is not an option of %q", place, q.Text)
 }
 
+// asInForm is what a form makes of a text.
+var asInForm = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\ufffd")
+
 // sameText compares what a form has made of a text with the text.
 func sameText(x, y string) bool {
-	plain := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
+	plain := func(s string) string { return strings.TrimSpace(asInForm.Replace(s)) }
 	return plain(x) == plain(y)
 }
 

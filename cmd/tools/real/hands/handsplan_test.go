@@ -66,19 +66,63 @@ func TestEditsOfAPlanThatIsTakenBack(t *testing.T) {
 	}
 	r, _ := s.planned()
 	p := s.visit(b, 390, false)
+	p.keepsReceipts()
 	p.click(".dots")
 	p.click(".edit summary")
 	p.until(`document.activeElement.matches(".edit textarea")`)
 	p.eval(`document.activeElement.setSelectionRange(1e6, 1e6)`)
 	p.types("4. Tell Anna")
 	takeBack(r)
-	p.until(`document.querySelector(".card.over .unsent textarea")?.value.endsWith("4. Tell Anna")`)
+	p.until(`document.querySelector(".card.over + .unsent textarea")?.value.endsWith("4. Tell Anna")`)
 	p.until(seesAll(".unsent textarea"))
 	next, told := s.planned()
 	p.until(`document.querySelector(".card:not(.over) .acts")`)
 	require.Equal(t, "true", p.eval(`document.querySelector(".unsent textarea").value.endsWith("4. Tell Anna") && !document.querySelector(".card:not(.over) .edit textarea").value.includes("Anna")`))
 	takeBack(next)
 	<-told
+}
+
+// So are other words that were typed and not sent: they stay when the receipt has gone, until
+// their person discards them. A password is not among them.
+func TestWordsOfAQuestionThatEndedStay(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	reason := s.permit("c1", "Bash", "execute", "", map[string]any{"command": "make"})
+	asked := s.ask("c2", db, convert.Question{Text: "What is the password?"})
+	_, form := s.serverForm("c3", `{"type":"object","properties":{"f":{"type":"integer","default":7},"g":{"type":"integer","default":9}}}`)
+	alone := s.ask("c4", extras) // nothing is typed in it
+	p := s.visit(b, 390, false)
+	p.eval(`window.going = []; window.setTimeout = ((set) => (f, ms) => ms === 6000 ? (going.push(f), 0) : set(f, ms))(setTimeout); 0`)
+	p.click(`[data-talk$=c1] .acts .reject`)
+	p.words("not on a Friday")
+	p.click(`[data-talk$=c2] .note summary`)
+	p.words("for now")
+	p.click(`[data-talk$=c2] .own`)
+	p.words("DuckDB")
+	p.click(`[data-talk$=c2] [name=t1]`)
+	p.words("hunter2")
+	p.click(`[data-talk$=c3] [name=t0]`)
+	p.words("1")
+	p.click(`[data-talk$=c4] .option label`)
+	for _, r := range []*hub.Record{reason, asked, form, alone} {
+		_, err := s.board.Cancel(t.Context(), r.Ref(), "phone")
+		require.NoError(t, err)
+	}
+	const words = `[...document.querySelectorAll(".unsent textarea")].map((e) => e.value)`
+	p.until(`going.length === 4 && document.querySelectorAll(".unsent").length === 3`)
+	p.eval(`going.forEach((f) => f()); 0`)
+	p.until(`!document.querySelector(".card") && document.querySelector(".nothing, .past")`)
+	s.ask("c5", db) // a list that comes later takes none of it away
+	p.until(`document.querySelector("[data-talk$=c5]")`)
+	require.JSONEq(t, `["not on a Friday", "DuckDB\n\nfor now", "71"]`, p.eval(words))
+	require.Equal(t, "true", p.eval(`[...document.querySelectorAll(".unsent")].every((e) => e.checkVisibility())`))
+	p.shot("unsent")
+	for left := range 3 {
+		p.until(`!document.querySelector(".moved")`)
+		p.click(".unsent button")
+		p.until(fmt.Sprintf(`document.querySelectorAll(".unsent").length === %d`, 2-left))
+	}
+	require.Equal(t, "1", p.eval(`document.querySelectorAll(".lane").length`))
 }
 
 // A plan that is as it was, in the line ends of a form, too, is approved.
@@ -89,6 +133,12 @@ func TestAPlanAsItWas(t *testing.T) {
 	p := s.visit(b, 390, false)
 	p.until(`!document.querySelector(".acts .allow").disabled`)
 	s.expect(200, "POST", "/answer", p.sends(r, strings.ReplaceAll(plan, "\n", "\r\n")), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
+	require.Contains(t, <-told, `"allow"`)
+
+	odd := newHooked(t) // what a field cannot hold is no edit
+	_, told = odd.hold(`{"plan":"one\rtwo\r\nthree\u0000"}`)
+	p = odd.visit(b, 390, false)
+	p.click(".acts .allow:enabled")
 	require.Contains(t, <-told, `"allow"`)
 }
 

@@ -59,7 +59,7 @@ export function restore(card) {
     const value = values.find(([k]) => k === area.name);
     if (!value) continue;
     area.value = value[1];
-    for (let d = value[1] && area.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
+    for (let d = area.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
   }
 }
 export const begun = (card) => Boolean(words(card));

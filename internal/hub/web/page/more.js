@@ -182,14 +182,18 @@ export function sheet() {
   d.showModal();
 }
 
-// The edits of a plan that others ended stay on the page, to be copied.
-export function unsent({ card, goes, moving }) {
-  const words = [...card.querySelectorAll("textarea[name=plan]")].filter((f) => f.value !== f.defaultValue).map((f) => f.value).join("\n\n");
-  if (!words) return goes();
-  moving(() => {
-    card.insertAdjacentHTML("beforeend", `<details class="unsent" open><summary>What you wrote was not sent</summary><textarea readonly rows="4" aria-label="What you wrote"></textarea></details>`);
-    card.querySelector(".unsent textarea").value = words;
-  });
+// What was typed for a question that others ended stays below it, to be copied, until its
+// person discards it.
+export function unsent({ card, moving, tidy }) {
+  const words = [...card.querySelectorAll("textarea:not(.secret), .field")].filter((f) => f.value.trim() && f.value !== f.defaultValue).map((f) => f.value).join("\n\n");
+  if (!words) return;
+  const box = make("div", "", { className: "unsent news" }), text = make("textarea", "", { readOnly: true, value: words });
+  text.setAttribute("aria-label", "What you wrote");
+  box.append(make("p", "What you wrote was not sent:"), text, make("button", "Discard it", { type: "button", className: "link", onclick: () => moving(() => {
+    box.remove();
+    tidy();
+  }) }));
+  moving(() => (card.isConnected ? card : document.getElementById(card.id))?.after(box)); // it may be asked anew by now
 }
 
 // What was kept of questions that have ended since goes.

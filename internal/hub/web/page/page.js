@@ -170,7 +170,7 @@ function end(card, what, said, steps) {
   if (hadFocus) rest(card);
   if (card.alone) moving(() => card.scrollIntoView({ block: "nearest" }));
   const goes = () => setTimeout(() => go(card), 6000);
-  Promise.resolve(card.way).then(() => others && !card.mine ? lazy("unsent", { card, goes, moving }) : goes());
+  Promise.resolve(card.way).then(() => others && !card.mine && lazy("unsent", { card, moving, tidy })).then(goes);
 }
 function tell(card, what, said, steps) {
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
@@ -192,7 +192,7 @@ function go(card) {
   rearrange(() => { card.remove(); tidy(); });
 }
 function tidy() {
-  for (const lane of cards.querySelectorAll(".lane:not(:has(.card))")) lane.remove();
+  for (const lane of cards.querySelectorAll(".lane:not(:has(.card, .unsent))")) lane.remove();
 }
 // What stands below a card, or above it.
 function after(card, by = 1) {
@@ -308,23 +308,23 @@ function submit(event) {
   const reason = button?.matches(".acts .reject:not(.always)") && card.querySelector(".reason:not(.edit)");
   if (reason) { openField(reason, true); return; }
   const dismisses = button?.matches(".dismiss");
-  if (dismisses && typedIn(card) && !button.dataset.sure) {
+  const declines = button?.matches(".decline"), plan = card.querySelector(".edit textarea"), edited = plan && plan.value !== plan.defaultValue;
+  if ((dismisses || declines ? typedIn(card) : edited && button?.matches(".reason .reject")) && !button.dataset.sure) {
     const text = button.textContent;
     button.dataset.sure = "yes";
-    moving(() => { button.textContent = "Dismiss and lose what you wrote?"; });
-    counted = null; // a double click is no second one
-    moved(card);
+    moving(() => { button.textContent = text + ", and lose what you wrote?"; });
+    turns(card);
     setTimeout(() => { delete button.dataset.sure; moving(() => { button.textContent = text; }); }, 5000);
     return;
   }
-  if (dismisses || button?.matches(".decline")) {
-    moved(card); // its buttons have
+  if (dismisses || declines) {
+    turns(card);
     if (dismisses) hold(read(card, button), "Dismissing…", "Dismiss", "Not dismissed"); else hold(read(card, button), "Declining…", "Decline", "Not declined");
     return;
   }
-  const gated = button?.hasAttribute("data-gated"), picks = button?.name === "a0", permits = picks && gated, plan = card.querySelector(".edit textarea");
+  const gated = button?.hasAttribute("data-gated"), picks = button?.name === "a0", permits = picks && gated;
   if (permits && card.querySelector("textarea[name=n0]")?.value.trim()) problem(card, "A reason goes with a rejection. Clear it to allow this.");
-  else if (permits && plan && plan.value !== plan.defaultValue && !button.closest(".edit")) problem(card, "You have edited the plan. Approve the edited plan below, or undo your edits.");
+  else if (permits && edited && !button.closest(".edit")) problem(card, "You have edited the plan. Approve the edited plan below, or undo your edits.");
   else if (picks || !lacking(card) && !unseenPick(card)) {
     const act = read(card, button);
     if (gated && byKey) hold(act, "Sending “" + (picks ? labelOf(button) : act.words) + "”…", "Send", "Not sent"); else send(act);
@@ -374,7 +374,7 @@ function show(html) {
     }
     place = here;
     if (here !== lane && here.matches(".lane")) {
-      for (const part of here.querySelectorAll(":scope > :not(.card)")) part.remove();
+      for (const part of here.querySelectorAll(":scope > :not(.card, .unsent)")) part.remove();
       here.prepend(...[...lane.children].filter((c) => !c.matches(".card")));
     }
     fill(here, list);
@@ -385,16 +385,16 @@ function show(html) {
   addresses();
 }
 function fill(lane, list) {
-  let place = [...lane.children].findLast((c) => !c.matches(".card"));
+  let place = [...lane.children].findLast((c) => !c.matches(".card, .unsent"));
   for (const card of list) {
     let here = byId(card.id);
     if (here?.classList.contains("over")) {
       if (here.dataset.revision === card.dataset.revision) continue; // this list is older than its end
-      if (here.querySelector(".unsent")) here.removeAttribute("id"); else here.remove();
+      here.remove();
       here = null;
     }
     if (!here) {
-      while (place.nextElementSibling?.matches(".over")) place = place.nextElementSibling;
+      while (place.nextElementSibling?.matches(".over, .unsent")) place = place.nextElementSibling;
       place.after(card);
       begin(card);
       here = card;

@@ -142,4 +142,21 @@ func TestWhatIsOutsideOfTheZoomWasNotSeen(t *testing.T) {
 	p.until(`document.querySelector(".card .end")?.getBoundingClientRect().bottom < visualViewport.offsetTop`)
 	p.waits(1000)
 	require.Equal(t, "true", p.eval(`document.querySelector(".acts .allow").disabled`))
+
+	s = newSite(t, hub.Options{})
+	p = s.phone(b)
+	zoom(2) // and what is beside it, on either side
+	s.permit("c1", "Bash", "execute", "rm", map[string]any{"command": "true && true && true && true && rm -rf build"})
+	for _, distance := range []int{0, -90, -3000} { // on the left, in the middle, on the right
+		if distance != 0 {
+			p.call("Input.synthesizeScrollGesture", map[string]any{"x": 150, "y": 100, "xDistance": distance, "yDistance": 0, "speed": 8000})
+		}
+		p.until(fmt.Sprintf(`Math.sign(visualViewport.offsetLeft) === %d`, map[bool]int{true: 1, false: 0}[distance != 0]))
+		p.until(`((e, v) => e && e.top >= v.offsetTop && e.bottom <= v.offsetTop + v.height)(document.querySelector(".card .end")?.getBoundingClientRect(), visualViewport)`)
+		p.waits(700)
+		require.Equal(t, "true", p.eval(`document.querySelector(".acts .allow").disabled`), p.eval(`visualViewport.offsetLeft`))
+	}
+	p.until(`document.querySelector(".more:not([hidden])")?.textContent === "Zoom out to allow it."`)
+	zoom(1)
+	p.until(`document.querySelector(".acts .allow:enabled") && document.querySelector(".more").hidden`)
 }

@@ -131,6 +131,24 @@ func TestAReplyThatWasLost(t *testing.T) {
 	require.NotContains(t, p.eval(`told`), "not sent")
 }
 
+// Only the hub says that it has an answer: not whatever replies in its place, as a network
+// does that wants a login of its own.
+func TestAReplyOfAnother(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r := s.permit("c1", "Bash", "execute", "", map[string]any{"command": "make"})
+	p := s.visit(b, 390, false)
+	p.hears()
+	p.eval(`window.fetch = ((ask) => async (...what) => what[0] === "/answer" && !window.ours ? new Response("<html>Log in to this network", { status: 200 }) : ask(...what))(fetch); 0`)
+	p.click(".acts .allow:enabled")
+	p.until(`told.includes("The hub cannot be reached. What you wrote is still here; try again.")`)
+	require.Equal(t, "0", p.eval(`document.querySelectorAll(".over").length`))
+	s.open(r)
+	p.eval(`window.ours = true; 0`)
+	p.click(".acts .allow:enabled")
+	require.Equal(t, []string{"Allow"}, s.answered(r)[0].Selected)
+}
+
 // Whoever logs out has answered: what is pending, or on its way, arrives first. What is
 // tapped meanwhile is refused in words, and who was not heard stays.
 func TestLoggingOutSendsWhatIsPending(t *testing.T) {
@@ -180,6 +198,7 @@ func TestLoggingOutSendsWhatIsPending(t *testing.T) {
 // moved, like below a card that comes or ends.
 func TestWhatMovesWithinACardIsMarked(t *testing.T) {
 	t.Parallel()
+	const loses = "a dismissal that would lose words"
 	for name, do := range map[string]func(p *tab, run func()){
 		"an answer that is sent": func(p *tab, run func()) {
 			run()
@@ -206,11 +225,12 @@ func TestWhatMovesWithinACardIsMarked(t *testing.T) {
 			p.click(`[name=a1]`)
 			p.until(`document.querySelector(".missing")`)
 		},
+		loses: func(*tab, func()) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, s := newChromium(t), newSite(t, hub.Options{})
-			if name == "an answer that is sent" { // its bar is not as tall as its buttons
+			if name == "an answer that is sent" || name == loses { // its bar is not as tall as its buttons
 				s.permit("c1", "Bash", "execute", "", map[string]any{"command": "make"})
 			} else {
 				s.deployForm("c1")
@@ -239,8 +259,18 @@ func TestWhatMovesWithinACardIsMarked(t *testing.T) {
 			if name == "an answer that is sent" {
 				p.click(".acts .reject")
 			}
+			if name == loses {
+				p.click(".acts .reject")
+				p.until(`!document.querySelector(".moved")`)
+				p.eval(`window.tall = document.activeElement.offsetHeight; 0`)
+				p.words("because") // one line, where the hint had two
+				require.Equal(t, "true", p.eval(`document.activeElement.offsetHeight < tall`))
+				p.eval(`document.getElementById("cards").dataset.looked = "yes"; 0`)
+				p.until(`shifts`)
+				p.until(`!document.querySelector(".moved")`)
+			}
 			p.click(".decline, .reason .dismiss")
-			p.until(`document.querySelector(".sending:not([hidden])")`)
+			p.until(`document.querySelector(".sending:not([hidden]), .dismiss[data-sure]")`)
 			p.until(`!document.querySelector(".moved")`)
 			do(p, run)
 			require.JSONEq(t, "[]", p.eval(`unmarked`))

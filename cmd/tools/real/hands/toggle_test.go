@@ -95,7 +95,7 @@ func TestPageNotifiesWithoutPushes(t *testing.T) {
 	p := s.visit(b, 400, false)
 	b.call("", "Browser.setPermission", map[string]any{"browserContextId": b.context, "origin": s.url, "permission": map[string]any{"name": "notifications"}, "setting": "granted"}, nil)
 	p.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `delete window.PushManager; window.told = [];
-		window.Notification = class { static permission = "granted"; constructor(text, { tag }) { told.push([text, tag]); } };
+		window.Notification = class { static permission = "granted"; constructor(text, { tag, renotify }) { told.push([text, tag, renotify]); } };
 		Object.defineProperty(document, "hidden", { value: true });`})
 	p.open(s.url + "/?1")
 	p.until(`document.querySelector("#dot:not(.lost)")`)
@@ -113,6 +113,14 @@ func TestPageNotifiesWithoutPushes(t *testing.T) {
 	require.NotContains(t, p.eval(`told`), "done")
 	tells("c1", "waits", 2)
 	require.Equal(t, "true", p.eval(`told.at(-1)[1] !== told[0][1]`), "one takes not the place of the other")
+
+	// A question takes the place of the one before it, and is heard all the same.
+	p.eval(`told.length = 0; 0`)
+	s.ask("c1", db)
+	p.until(`told.length === 1`)
+	s.ask("c2", db)
+	p.until(`told.length === 2`)
+	require.JSONEq(t, `[["acp-bridge", true], ["acp-bridge", true]]`, p.eval(`told.map(([, ...how]) => how)`))
 }
 
 // A browser that blocks notifications is told where to allow them, and the button stays.

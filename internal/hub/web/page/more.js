@@ -88,7 +88,7 @@ export async function dismissAll({ form, open, headers, say, sentence, refreshSo
   if (performance.now() - button.since < settling) return; // a double click
   const reply = await fetch("/dismiss", { method: "POST", body: new URLSearchParams({ these }), headers: headers({ Accept: "application/json" }) }).catch(() => null);
   const said = await reply?.json().catch(() => ({})) ?? {};
-  say(reply?.ok ? said.dismissed + " dismissed." : sentence(said.error ?? "The hub did not accept it. Try again."));
+  say(said.dismissed ? said.dismissed + " dismissed." : sentence(said.error ?? "The hub did not accept it. Try again."));
   refreshSoon();
 }
 

@@ -30,7 +30,7 @@ const how = () => `Notifications are on${pushed ? ", also while this page is clo
 
 function shows(text, tag) {
   if (pushed || !wants() || !document.hidden) return;
-  try { new Notification(text, { tag }); } catch {} // not on this device
+  try { new Notification(text, { tag, renotify: true }); } catch {} // not on this device
 }
 export const notify = () => shows("A question is waiting for you", "acp-bridge");
 

@@ -252,7 +252,7 @@ async function post({ card, doing, body, words }) {
   try {
     const keepalive = body.toString().length < 60000; // browsers take no more of what outlives the page
     const reply = await fetch("/answer", { method: "POST", body, keepalive, headers: headers({ Accept: "application/json" }), signal: AbortSignal.timeout?.(30000) });
-    const said = await reply.json().catch(() => ({}));
+    const said = await reply.json(); // or another has replied
     if (reply.ok) {
       let next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
       if (compact()) next ??= after(card);

@@ -21,7 +21,11 @@ const watcher = new IntersectionObserver((list) => {
 function note(end, hidden) {
   const card = end.closest(".card");
   if (!card?.isConnected) return;
-  const hides = document.hidden || document.querySelector("dialog[open]") || !inView(end);
+  const beside = !inView(end, true), hides = document.hidden || document.querySelector("dialog[open]") || beside;
+  if (beside) { // of what is zoomed to
+    missed.add(end);
+    ready(card);
+  }
   if (hides || hidden) { // it was not there for so long yet
     timers.set(end, setTimeout(() => note(end, hides), long));
     return;
@@ -62,20 +66,22 @@ export function seen(card) {
 // How to see what was not in view yet.
 export function lacks(card) {
   const end = isCut(card.querySelector(".thing"));
-  return end && (end.dataset.seen ? "↓ Scroll to the end" : "→ Scroll to its right end");
+  return end && (visualViewport.scale > 1 ? "Zoom out" : end.dataset.seen ? "↓ Scroll to the end" : "→ Scroll to its right end");
 }
 
-// Where the window begins below the bar, and where it ends.
+// Where the window begins below the bar, and where it ends; and its sides.
 function room() {
   const under = ["link", "bar"].map((n) => (document.getElementById(n) ?? document.querySelector("." + n)).getBoundingClientRect().bottom);
-  const { offsetTop, height } = visualViewport; // what its person has zoomed to
-  return [Math.max(...under, offsetTop), offsetTop + height];
+  const { offsetTop, offsetLeft, width, height } = visualViewport; // what its person has zoomed to
+  return [Math.max(...under, offsetTop), offsetTop + height, offsetLeft, offsetLeft + width];
 }
-// Whether an element is in the window: all of it, or as much as there is room for.
-export function inView(element) {
-  const [from, to] = room(), box = element.getBoundingClientRect();
+const holds = (from, to, a, b, room) => Math.min(b, to) - Math.max(a, from) >= Math.min(b - a, room) - 1;
+// Whether an element is in the window: all of it, or as much as there is room for; or from
+// side to side, with nothing beside the window.
+export function inView(element, wide) {
+  const [from, to, left, right] = room(), box = element.getBoundingClientRect();
   if (!element.checkVisibility({ visibilityProperty: true })) return false;
-  return Math.min(box.bottom, to) - Math.max(box.top, from) >= Math.min(box.height, to - from) - 1;
+  return holds(from, to, box.top, box.bottom, to - from) && holds(left, right, box.left, box.right, wide ? box.width : right - left);
 }
 // Where a card, or its line, says whose it is.
 export const headOf = (card) => card.querySelector(card.matches(".row") ? ".brief" : ".who");

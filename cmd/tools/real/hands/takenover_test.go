@@ -1,9 +1,11 @@
 package hands_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,4 +101,75 @@ func TestAFormThatIsTakenOverKeepsItsWords(t *testing.T) {
 	encode := base64.RawURLEncoding.EncodeToString
 	form := url.Values{"conversation": {encode([]byte("c1"))}, "question": {encode([]byte("q"))}, "revision": {fmt.Sprint(r.Revision)}, "asked": {r.Fingerprint()}, "n0": {"for now"}}
 	require.Contains(t, s.expect(400, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html"), "for now")
+}
+
+// Many wait, a line each. Where one is taken over that somebody reads, what is sent is what
+// was shown; where one of the list that may be allowed together is, it leaves the list.
+func TestOneOfManyIsTakenOver(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
+	list, ends := make([]*hub.Record, 14), make([]context.CancelFunc, 14)
+	asks := func(i int, asker string) {
+		command := fmt.Sprintf("echo %d", i)
+		list[i] = s.permit(fmt.Sprint("c", i), "Bash", "execute", "", map[string]any{"command": command}, func(a *hub.Asking) {
+			a.Asker, a.Name, a.Again = asker, asker, true
+		})
+		var ctx context.Context
+		ctx, ends[i] = context.WithCancel(t.Context())
+		go s.board.Wait(ctx, list[i]) // its process is there
+	}
+	for i := range list {
+		asks(i, "one")
+	}
+	p := s.visit(b, 1100, false)
+	p.holdsBack(s.url)
+	p.keepsReceipts()
+	p.until(`document.querySelectorAll(".row").length === 14`)
+	card := func(i int, more string) string { return fmt.Sprintf(`[data-talk="/conversations/c%d"]%s`, i, more) }
+	reads := func(i int) {
+		t.Helper()
+		p.click(card(i, " .brief"))
+		p.until(fmt.Sprintf(`document.querySelector('%s')`, card(i, ":not(.row) .acts .allow:enabled")))
+	}
+	takesOver := func(i int) {
+		t.Helper()
+		was := list[i].Revision
+		ends[i]()
+		asks(i, "two")
+		require.Greater(t, list[i].Revision, was)
+	}
+	knows := func(i int) {
+		t.Helper()
+		p.until(fmt.Sprintf(`document.querySelector('%s')`, card(i, fmt.Sprintf(`[data-revision^="%d-"]`, list[i].Revision))))
+	}
+	reads(0)
+	takesOver(0)
+	knows(0)
+	require.Equal(t, "1", p.eval(`document.querySelectorAll(".card:not(.row)").length`))
+	p.click(card(0, " .acts .allow:enabled"))
+	require.Equal(t, []string{"Allow"}, s.answered(list[0])[0].Selected)
+
+	for _, i := range []int{5, 6, 7} {
+		reads(i)
+	}
+	p.until(`document.querySelector("main .bulk:not([hidden])")`)
+	p.insists(`document.querySelector("#bulk[open]")`, func() { p.click("main .bulk") })
+	named := func(want string) {
+		t.Helper()
+		p.until(fmt.Sprintf(`[...document.querySelectorAll("#bulk label:has(:checked) > span")].map((e) => e.textContent).join() === %q`, want))
+	}
+	named("echo 1,echo 5,echo 6,echo 7") // the next one was open, too
+	takesOver(6)
+	knows(6)
+	named("echo 1,echo 5,echo 7")
+	p.insists(`document.querySelector(".many")`, func() { p.waits(600); p.click("#bulk .allow") })
+	takesOver(7) // what is pending was meant for it: the same call, as it was shown
+	s.ask("c99", db)
+	p.until(`document.querySelector('[data-talk="/conversations/c99"]')`)
+	p.click(".many .now")
+	for _, i := range []int{1, 5, 7} {
+		require.Equal(t, []string{"Allow"}, s.answered(list[i])[0].Selected)
+	}
+	s.open(append(slices.Clone(list[2:5]), list[6])...)
+	s.open(list[8:]...)
 }

@@ -3,6 +3,8 @@ package backend
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -11,9 +13,9 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
-	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // A yes to a plan may clear the context first: the model begins anew, with the plan alone.
@@ -98,22 +100,17 @@ func unheard() context.Context {
 	return ctx
 }
 
-// takesMore reports whether the CLI may get prompts while it works.
-func (p *pump) takesMore() bool {
-	return p.steers && !p.s.follows()
-}
-
 // cleared goes on when the context is clear, in the mode that the user said last.
 func (p *pump) cleared(c *clearing) {
 	go func() {
 		err := p.proc.SetMode(p.s.ctx, *cmp.Or(p.s.picked.Load(), &c.mode))
 		p.asReader(func() {
-			if p.s.process() != p.proc {
+			if p.s.process() != p.proc || errors.Is(err, claude.ErrExited) {
 				return // the prompt ends with the process
 			}
 			end := editor.TurnEnd{Then: c}
 			if err != nil {
-				end = editor.TurnEnd{Err: conn.Internal("the context is clear, but the plan was not begun, because the mode could not be changed: " + processError(err).Message)}
+				end = editor.TurnEnd{Err: processError(fmt.Errorf("the context is clear, but the plan was not begun, because the mode could not be changed: %w", err))}
 			}
 			p.s.out.EndTurn(end, func(cancelled bool) {
 				p.s.clearing.CompareAndSwap(c, nil)

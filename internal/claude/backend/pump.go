@@ -210,7 +210,7 @@ func (p *pump) system(m claude.Message) {
 			p.s.clearing.Store(nil) // the plan has begun
 		}
 		p.steers = canSteer(m)
-		p.s.out.Began(p.takesMore())
+		p.s.out.Began(p.steers && !p.s.follows())
 		p.painter.quiet = false
 		p.s.tellLeft()
 		p.s.modeChanged(m.Get("permissionMode").String())

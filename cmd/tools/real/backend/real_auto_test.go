@@ -93,6 +93,39 @@ func TestRealAutoModeSubAgentIsAsked(t *testing.T) {
 	}
 }
 
+// From the third block in a row on the CLI asks by itself. What it says to that is in the request.
+func TestRealAutoModeThirdBlock(t *testing.T) {
+	t.Parallel()
+	work := object{"description": "delegate", "prompt": "work of the sub-agent", "subagent_type": "general-purpose", "run_in_background": false}
+	judged := func(id, tool, flag string, input object) apitest.Reply {
+		r := apitest.Use(apitest.ToolUse(id, tool, input))
+		r.Verdicts = map[string]string{id: flag}
+		return r
+	}
+	touch := func(id, file string) apitest.Reply {
+		return judged(id, "Bash", "nobody wanted "+file, object{"command": "sh -c 'touch " + file + "'", "description": "test"})
+	}
+	done := apitest.Say("done")
+	done.Verdicts = map[string]string{}
+	e, api := real(t, judged("toolu_a", "Agent", "", work), done, done)
+	api.When(func(r apitest.Request) bool {
+		return strings.Contains(r.Get("messages.0.content").Raw, "work of the sub-agent")
+	}, touch("toolu_1", "one"), touch("toolu_2", "two"), touch("toolu_3", "three"), done)
+	e.Initialize(`{}`)
+	dir := t.TempDir()
+	s := e.Open(dir)
+	e.Call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"auto"}`)
+	turn := e.Prompt(s, "hello")
+	r := e.Asked("touch three")
+	why := r.Get("toolCall.content.0.content.text").Str
+	require.Contains(t, why, "3 consecutive actions were blocked")
+	require.Contains(t, why, "nobody wanted three")
+	r.Selects("allow")
+	turn.Ends(acp.StopReasonEndTurn)
+	require.FileExists(t, filepath.Join(dir, "three"))
+	require.NoFileExists(t, filepath.Join(dir, "one"))
+}
+
 // The prompt is cancelled, or the CLI dies, while a flagged call is asked: it does not run.
 func TestRealAutoModeEnds(t *testing.T) {
 	t.Parallel()

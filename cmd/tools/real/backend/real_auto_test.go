@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/cmd/tools/internal/apitest"
+	"github.com/acp-bridge/acp-bridge/internal/acptest"
 )
 
 // inAuto opens a session in auto mode, whose model makes calls with verdicts.
@@ -126,24 +127,25 @@ func TestRealAutoModeThirdBlock(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "one"))
 }
 
-// The prompt is cancelled, or the CLI dies, while a flagged call is asked: it does not run.
+// The prompt is cancelled, the request dismissed, or the CLI dies, while a flagged call is asked:
+// it does not run.
 func TestRealAutoModeEnds(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*testing.T, *editor, string){
-		"cancelled": func(_ *testing.T, e *editor, s string) { e.Cancel(s) },
-		"killed":    func(t *testing.T, _ *editor, s string) { killClaude(t, s) },
+	for name, end := range map[string]func(*testing.T, *editor, string, *acptest.Request){
+		"cancelled": func(_ *testing.T, e *editor, s string, r *acptest.Request) { e.Cancel(s); <-r.Withdrawn },
+		"dismissed": func(_ *testing.T, _ *editor, _ string, r *acptest.Request) { r.Cancels() },
+		"killed":    func(t *testing.T, _ *editor, s string, r *acptest.Request) { killClaude(t, s); <-r.Withdrawn },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e, _, s, dir := inAuto(t, map[string]string{"toolu_1": "no"}, "sh -c 'touch one'")
 			turn := e.Prompt(s, "hello")
 			r := e.Asked("touch one")
-			end(t, e, s)
-			<-r.Withdrawn
-			if name == "cancelled" {
-				turn.Ends(acp.StopReasonCancelled)
-			} else {
+			end(t, e, s, r)
+			if name == "killed" {
 				turn.Fails("ended by a signal")
+			} else {
+				turn.Ends(acp.StopReasonCancelled)
 			}
 			require.NoFileExists(t, filepath.Join(dir, "one"))
 		})

@@ -255,15 +255,12 @@ func TestDescribed(t *testing.T) {
 	}
 	s := newStore(t)
 	var told atomic.Int32
-	server := httptest.NewServer(watchtest.Proves("token", func(w http.ResponseWriter, r *http.Request) {
+	hub := hubOf(t, func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte(other.Questions[0].Text)) {
 			told.Add(1)
 		}
 		w.WriteHeader(http.StatusInternalServerError)
-	}))
-	t.Cleanup(server.Close)
-	u := acptest.Must(url.Parse(server.URL))
-	hub := &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}
+	})
 	ch := newChain(t, s, pending.Options{Leave: true, Hub: hub})
 	require.ErrorIs(t, acptest.Err(ch.Begin(describing(false), other).Wait()), pending.ErrNobody)
 	require.Empty(t, list(t, s))
@@ -279,6 +276,15 @@ func TestDescribed(t *testing.T) {
 	require.ErrorIs(t, acptest.Err(a.Wait()), pending.ErrPending)
 	require.Equal(t, "The Agent", a.File().Agent)
 	require.NotZero(t, told.Load())
+}
+
+// hubOf is a hub that replies so.
+func hubOf(t *testing.T, replies http.HandlerFunc) *hublink.Options {
+	t.Helper()
+	server := httptest.NewServer(watchtest.Proves("token", replies))
+	t.Cleanup(server.Close)
+	u := acptest.Must(url.Parse(server.URL))
+	return &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}
 }
 
 // hubAt is a hub that replies with a status, or is not there.
@@ -371,19 +377,17 @@ func TestClaimedAtTheHub(t *testing.T) {
 			s := newStore(t)
 			run := func(session string) string {
 				asked := make(chan string, 100)
-				server := httptest.NewServer(watchtest.Proves("token", func(w http.ResponseWriter, r *http.Request) {
+				hub := hubOf(t, func(w http.ResponseWriter, r *http.Request) {
 					var a hublink.Asking
 					if json.NewDecoder(r.Body).Decode(&a) == nil && a.Call.ID != "" {
 						asked <- r.URL.Path + " " + a.Call.ID
 					}
 					w.WriteHeader(http.StatusInternalServerError)
-				}))
-				defer server.Close()
-				u := acptest.Must(url.Parse(server.URL))
+				})
 				call := other
 				call.Session = session
 				ch := newChain(t, s, pending.Options{
-					Leave: true, Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }},
+					Leave: true, Hub: hub,
 					Resumed: func(convert.Call) []string {
 						if tc.claimed {
 							return []string{again}

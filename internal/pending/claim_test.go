@@ -60,16 +60,17 @@ func TestRule5Claim(t *testing.T) {
 	}
 }
 
-// Rule 5: two that asked the same are two, and each is claimed once.
+// Rule 5: some that asked the same are so many, and each is claimed once, the oldest first.
 func TestRule5SameWordsTwice(t *testing.T) {
 	s := newStore(t)
 	s.Now = time.Now
-	for _, answer := range []string{"first", "second"} {
+	words := []string{"first", "second", "third", "fourth", "fifth"}
+	for _, answer := range words {
 		require.NoError(t, s.Answer(acptest.Must(post(s, other)), []convert.Answer{{Text: answer}}, "me"))
 	}
 	a := s.Asker("a test")
 	defer a.Close()
-	for _, answer := range []string{"first", "second"} {
+	for _, answer := range words {
 		require.Equal(t, answer, acptest.Must(a.Claim(other, again)).Answers[0].Text)
 	}
 	require.ErrorIs(t, acptest.Err(a.Claim(other, again)), pending.ErrNotFound)

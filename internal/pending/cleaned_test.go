@@ -2,8 +2,6 @@ package pending_test
 
 import (
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +14,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
-	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 // clean is what git clean -fdx does with the files of a store.
@@ -133,14 +130,11 @@ func TestACleanedFileEndsNothingElsewhere(t *testing.T) {
 				case <-r.Context().Done():
 				}
 			})
-			server := httptest.NewServer(watchtest.Proves("token", mux.ServeHTTP))
-			t.Cleanup(server.Close)
+			o := pending.Options{Hub: hubOf(t, mux.ServeHTTP)}
 			t.Cleanup(answer)
-			u := acptest.Must(url.Parse(server.URL))
 			s, ann := newStore(t), newPerson()
 			problems := make(chan error, 99)
 			s.Report = func(err error) { problems <- err }
-			o := pending.Options{Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}}
 			if where == "terminal" {
 				o.Terminal = ann
 			}

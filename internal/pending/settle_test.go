@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,7 +19,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/acptest"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
-	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 // What stands in the file was first, also if nobody has looked at it yet: whoever comes
@@ -79,11 +76,8 @@ func TestUsedIsToldWhenItIsUsed(t *testing.T) {
 					told <- struct{}{}
 				}
 			})
-			server := httptest.NewServer(watchtest.Proves("token", mux.ServeHTTP))
-			t.Cleanup(server.Close)
-			u := acptest.Must(url.Parse(server.URL))
 			s := newStore(t)
-			ch := newChain(t, s, pending.Options{Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}})
+			ch := newChain(t, s, pending.Options{Hub: hubOf(t, mux.ServeHTTP)})
 			a := adapter.Asking(nil)
 			if test.permission {
 				a = adapter.Post(t.Context(), ch.Approver(), other)
@@ -123,10 +117,7 @@ func TestUsedIsToldOfOneCall(t *testing.T) {
 			}
 		}
 	})
-	server := httptest.NewServer(watchtest.Proves("token", mux.ServeHTTP))
-	t.Cleanup(server.Close)
-	u := acptest.Must(url.Parse(server.URL))
-	ch := newChain(t, newStore(t), pending.Options{Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}})
+	ch := newChain(t, newStore(t), pending.Options{Hub: hubOf(t, mux.ServeHTTP)})
 	begin := func(text string) *pending.Asking {
 		a := ch.Begin(t.Context(), convert.Call{Session: "a-session-of-one-connection", Questions: []convert.Question{{Text: text}}})
 		acptest.Must(a.Wait())

@@ -159,10 +159,7 @@ func TestAskWaitsForTheAnswer(t *testing.T) {
 	s := newSite(t, hub.Options{})
 	require.Contains(t, s.expect(202, "POST", "/conversations/c1/ask?wait=10ms", database), "awaiting_user_response")
 	result := make(chan string)
-	go func() {
-		_, data := s.request("POST", "/conversations/c1/ask?wait=30s", database)
-		result <- data
-	}()
+	go func() { result <- s.requestStatus(200, "POST", "/conversations/c1/ask?wait=30s", database) }()
 	s.expect(200, "POST", "/conversations/c1/cancel", "")
 	require.Contains(t, <-result, `"behavior":"deny"`)
 	require.Contains(t, s.expect(200, "GET", "/conversations/c1", ""), `"type":"idle"`)
@@ -347,10 +344,7 @@ func TestAnAskerThatIsGoneIsShownAsGone(t *testing.T) {
 	}
 	require.Contains(t, s.expect(200, "GET", "/", ""), "The agent is gone")
 	result := make(chan string)
-	go func() {
-		_, data := s.request("POST", "/conversations/c1/ask?wait=30s", database)
-		result <- data
-	}()
+	go func() { result <- s.requestStatus(200, "POST", "/conversations/c1/ask?wait=30s", database) }()
 	for e.data["asker_gone"] == true {
 		e, _ = next()
 	}

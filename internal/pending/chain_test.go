@@ -287,6 +287,17 @@ func hubOf(t *testing.T, replies http.HandlerFunc) *hublink.Options {
 	return &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}
 }
 
+// A dismissal at the hub is the person's.
+func TestDismissedAtTheHub(t *testing.T) {
+	t.Parallel()
+	hub := hubOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(hublink.EncodeOutcome(convert.Outcome{Status: convert.Cancelled}, "q1", "phone"))
+	})
+	o, err := newChain(t, newStore(t), pending.Options{Hub: hub}).Post(t.Context(), other).Wait()
+	require.ErrorIs(t, err, convert.ErrCancelled)
+	require.Equal(t, convert.Cancelled, o.Status)
+}
+
 // hubAt is a hub that replies with a status, or is not there.
 func hubAt(t *testing.T, status int) *hublink.Options {
 	t.Helper()

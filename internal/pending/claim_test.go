@@ -3,6 +3,7 @@ package pending_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,26 @@ func TestRule5SameWordsTwice(t *testing.T) {
 		require.Equal(t, answer, acptest.Must(a.Claim(other, again)).Answers[0].Text)
 	}
 	require.ErrorIs(t, acptest.Err(a.Claim(other, again)), pending.ErrNotFound)
+}
+
+// What a person has removed is forgotten when nobody waits for it, and what is missing a day
+// after it was asked.
+func TestSwept(t *testing.T) {
+	s := newStore(t)
+	begun, a := s.Now(), s.Asker("a test")
+	missing, removed, kept := acptest.Must(a.Post(other)), acptest.Must(a.Post(other)), acptest.Must(a.Post(other))
+	require.NoError(t, os.Remove(missing.Path))
+	require.NoError(t, s.Remove(removed))
+	left := func(after time.Duration) int {
+		s.Now = func() time.Time { return begun.Add(after) }
+		require.ErrorIs(t, acptest.Err(find(s, service)), pending.ErrNotFound)
+		return len(acptest.Must(filepath.Glob(filepath.Join(s.State, "questions", "*", "*.json"))))
+	}
+	require.Equal(t, 3, left(25*time.Hour), "somebody does")
+	a.Close()
+	require.Equal(t, 2, left(time.Hour))
+	require.Equal(t, 1, left(25*time.Hour))
+	require.Equal(t, kept.ID, list(t, s)[0].ID)
 }
 
 // Rule 5: a process that was killed is gone; while it lives nobody claims what it

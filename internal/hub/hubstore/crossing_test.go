@@ -115,15 +115,9 @@ func TestAFencedWriteIsTakenOutOfTheQueue(t *testing.T) {
 	release := s.holdFenced()
 	ctx, cancel := context.WithCancel(t.Context())
 	gone, next := make(chan error, 1), make(chan error, 1)
-	go func() {
-		_, err := s.UpdateWhile(ctx, "k", []byte("given up"), first, nil)
-		gone <- err
-	}()
+	go func() { gone <- acptest.Err(s.UpdateWhile(ctx, "k", []byte("given up"), first, nil)) }()
 	require.Eventually(t, func() bool { return s.fencedQueue() == 1 }, time.Minute, time.Millisecond)
-	go func() {
-		_, err := s.UpdateWhile(t.Context(), "k", []byte("answered"), first, nil)
-		next <- err
-	}()
+	go func() { next <- acptest.Err(s.UpdateWhile(t.Context(), "k", []byte("answered"), first, nil)) }()
 	cancel()
 	require.ErrorIs(t, <-gone, context.Canceled)
 	require.Eventually(t, func() bool { return s.fencedQueue() == 1 }, time.Minute, time.Millisecond)

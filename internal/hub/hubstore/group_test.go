@@ -117,10 +117,7 @@ func TestTwoOfAKeyAreNotJoined(t *testing.T) {
 	s := openEmbedded(t)
 	release := s.Hold()
 	first := make(chan error, 1)
-	go func() {
-		_, err := s.Create(t.Context(), "k", []byte("1"))
-		first <- err
-	}()
+	go func() { first <- acptest.Err(s.Create(t.Context(), "k", []byte("1"))) }()
 	require.Eventually(t, func() bool { return s.Queued() == 1 }, time.Minute, time.Millisecond)
 	acptest.Must(s.Create(t.Context(), "k", []byte("2")))
 	release()
@@ -133,10 +130,7 @@ func TestAWriteIsTakenOutOfTheQueue(t *testing.T) {
 	release := s.Hold()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() {
-		_, err := s.Create(ctx, "k", []byte("1"))
-		done <- err
-	}()
+	go func() { done <- acptest.Err(s.Create(ctx, "k", []byte("1"))) }()
 	require.Eventually(t, func() bool { return s.Queued() == 1 }, time.Minute, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)

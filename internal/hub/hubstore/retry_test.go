@@ -95,10 +95,7 @@ func TestAWriteWhoseReplyIsLost(t *testing.T) {
 	// Somebody else's value is a conflict all the same.
 	proxy.Set(netfault.LoseAll)
 	done := make(chan error, 1)
-	go func() {
-		_, err := s.Create(t.Context(), "c", []byte("mine"))
-		done <- err
-	}()
+	go func() { done <- acptest.Err(s.Create(t.Context(), "c", []byte("mine"))) }()
 	acptest.Must(direct.Create(t.Context(), "c", []byte("theirs")))
 	proxy.Set(netfault.Pass)
 	require.ErrorIs(t, <-done, hubstore.ErrConflict)

@@ -39,7 +39,7 @@ func TestALookIsNoAsker(t *testing.T) {
 	bot := s.device("bot", web.CanAsk)
 	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", "Bearer "+bot)
 	looked := make(chan string)
-	go func() { looked <- s.requestStatus(200, "GET", "/conversations/c1/questions/toolu_1?wait=5m", "") }()
+	go func() { looked <- s.expect(200, "GET", "/conversations/c1/questions/toolu_1?wait=5m", "") }()
 	require.Eventually(t, func() bool {
 		r, err := s.board.Find("c1", "toolu_1")
 		return err == nil && r.Gone

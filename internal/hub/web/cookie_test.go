@@ -29,7 +29,7 @@ func TestACookieAloneChangesNothing(t *testing.T) {
 			if r.path == "/answer" || r.path == "/logout" {
 				kind, body = "application/x-www-form-urlencoded", "page="+url.QueryEscape(secret)
 			}
-			s.requestStatus(403, r.method, r.path, body, "Authorization", "", "Cookie", stolen, "Origin", s.url, "Content-Type", kind, "Acp-Bridge-Page", secret)
+			s.expect(403, r.method, r.path, body, "Authorization", "", "Cookie", stolen, "Origin", s.url, "Content-Type", kind, "Acp-Bridge-Page", secret)
 		}
 	}
 	for _, r := range routes {

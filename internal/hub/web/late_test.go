@@ -188,10 +188,7 @@ func TestARightThatEndsWhileTheAnswerIsUnderWay(t *testing.T) {
 		return nil
 	}
 	done := make(chan error, 1)
-	go func() {
-		_, err := two.board.Cancel(t.Context(), ref, "phone")
-		done <- err
-	}()
+	go func() { done <- acptest.Err(two.board.Cancel(t.Context(), ref, "phone")) }()
 	<-held
 	<-something
 	require.NoError(t, one.access.Remove("phone"))

@@ -112,7 +112,7 @@ func TestANewOwnersTokenAtAHubAlone(t *testing.T) {
 	now.expect(401, "GET", "/questions", "", "Authorization", "", "Cookie", stolen)
 	now.expect(401, "GET", "/questions", "")
 	form := []string{"Authorization", "", "Content-Type", "application/x-www-form-urlencoded", "Origin", now.url}
-	now.requestStatus(401, "POST", "/login", "code="+code, form...)
+	now.expect(401, "POST", "/login", "code="+code, form...)
 	now.expect(200, "GET", "/questions", "", "Authorization", "", "Cookie", theirs)
 	now.expect(200, "GET", "/questions", "", "Authorization", "Bearer "+phone)
 	now.expect(200, "GET", "/questions", "", "Authorization", "Bearer "+fresh)

@@ -127,14 +127,6 @@ func (s *site) expect(code int, method, path, body string, headers ...string) st
 	return data
 }
 
-// requestStatus expects a status, whatever the body is.
-func (s *site) requestStatus(code int, method, path, body string, headers ...string) string {
-	s.t.Helper()
-	reply, data := s.request(method, path, body, headers...)
-	require.Equal(s.t, code, reply.StatusCode, "%s %s: %s", method, path, data)
-	return data
-}
-
 func jsonOf(t testing.TB, v any) string {
 	t.Helper()
 	return string(acptest.Must(json.Marshal(v)))
@@ -159,7 +151,7 @@ func TestAskWaitsForTheAnswer(t *testing.T) {
 	s := newSite(t, hub.Options{})
 	require.Contains(t, s.expect(202, "POST", "/conversations/c1/ask?wait=10ms", database), "awaiting_user_response")
 	result := make(chan string)
-	go func() { result <- s.requestStatus(200, "POST", "/conversations/c1/ask?wait=30s", database) }()
+	go func() { result <- s.expect(200, "POST", "/conversations/c1/ask?wait=30s", database) }()
 	s.expect(200, "POST", "/conversations/c1/cancel", "")
 	require.Contains(t, <-result, `"behavior":"deny"`)
 	require.Contains(t, s.expect(200, "GET", "/conversations/c1", ""), `"type":"idle"`)
@@ -344,7 +336,7 @@ func TestAnAskerThatIsGoneIsShownAsGone(t *testing.T) {
 	}
 	require.Contains(t, s.expect(200, "GET", "/", ""), "The agent is gone")
 	result := make(chan string)
-	go func() { result <- s.requestStatus(200, "POST", "/conversations/c1/ask?wait=30s", database) }()
+	go func() { result <- s.expect(200, "POST", "/conversations/c1/ask?wait=30s", database) }()
 	for e.data["asker_gone"] == true {
 		e, _ = next()
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
@@ -184,6 +185,13 @@ func TestAStartThatIsBrokenOff(t *testing.T) {
 type neverStarts struct{ Conversation }
 
 func (neverStarts) Start(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+// What two turns took is added up, as far as either says it.
+func TestWhatTwoTurnsTook(t *testing.T) {
+	one, two := &acp.Usage{InputTokens: 1, CachedReadTokens: acp.Ptr(2)}, &acp.Usage{InputTokens: 3, CachedReadTokens: acp.Ptr(4), ThoughtTokens: acp.Ptr(5)}
+	require.Equal(t, &acp.Usage{InputTokens: 4, CachedReadTokens: acp.Ptr(6), ThoughtTokens: acp.Ptr(5)}, plus(one, two))
+	require.Equal(t, two, plus(nil, two))
+}
 
 // A session that is closed waits for nobody.
 func TestHeldUpdatesEndWithTheSession(t *testing.T) {

@@ -99,3 +99,14 @@ func TestLargeTextAndFingers(t *testing.T) {
 		require.Equal(t, "true", p.eval(`document.documentElement.scrollWidth <= 320`), path)
 	}
 }
+
+// An edit that is not made yet does not say where in its file it is: the card shows what stays
+// around it, and no numbers.
+func TestAnEditHasNoNumbersOfItsOwn(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	s.permit("c1", "Edit", "edit", "Edit a.go", map[string]any{"file_path": "a.go", "old_string": "one\ntwo\nthree\n", "new_string": "one\n2\nthree\n"})
+	p := s.visit(b, 390, false)
+	p.until(`document.querySelector(".diff .l")`)
+	require.JSONEq(t, `[["", "one"], ["−", "two"], ["+", "2"], ["", "three"]]`, p.eval(`[...document.querySelectorAll(".diff .l")].map((l) => [(l.dataset.n ?? "").trim(), l.innerText.trim()])`))
+}

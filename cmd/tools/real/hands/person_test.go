@@ -174,7 +174,7 @@ func (w *desk) live(seed uint64) {
 	for _, r := range w.records {
 		_ = w.cancel(r, "the end")
 	}
-	w.p.eval(`document.activeElement.blur(); scrollTo(0, 0); 0`)
+	w.p.eval(`document.activeElement.blur(); document.querySelectorAll(".unsent button").forEach((b) => b.click()); scrollTo(0, 0); 0`)
 	w.p.until(`!document.querySelector(".card:not(.over)")`)
 }
 

@@ -606,11 +606,12 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("#aside")) {
     rearrange(() => { for (const c of open()) if (c.hidden) { putAside(c, false); c.hidden = false; } count(); });
   } else if (card && event.target.closest(".undo")) {
-    const act = stop(card);
+    const act = stop(card), form = card.querySelector("form");
     if (!byKey) turns(card);
     if (!act?.button) for (const i of card.querySelectorAll("input:checked")) i.checked = false;
     keep(card);
-    rest(!act?.button && card.querySelector(".ask [type=radio]") || card); // Enter submits from there: nothing, after a tap
+    form.tabIndex = -1; // from there Ctrl+Enter submits, and no other one
+    rest(act?.doing !== "answer" ? card : !act.button && card.querySelector(".ask [type=radio]") || form);
   } else if (card && event.target.closest(".now")) {
     release(card);
   } else if (card && event.target.closest(":is(.reason, .note) > summary")) {

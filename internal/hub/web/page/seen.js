@@ -21,8 +21,8 @@ const watcher = new IntersectionObserver((list) => {
 function note(end, hidden) {
   const card = end.closest(".card");
   if (!card?.isConnected) return;
-  const beside = !inView(end, true), hides = document.hidden || document.querySelector("dialog[open]") || beside;
-  if (beside) { // of what is zoomed to
+  const inside = inView(end, true), hides = document.hidden || document.querySelector("dialog[open]") || !inside;
+  if (!inside && end.checkVisibility()) { // of what is zoomed to
     missed.add(end);
     ready(card);
   }

@@ -22,7 +22,7 @@ function note(end, hidden) {
   const card = end.closest(".card");
   if (!card?.isConnected) return;
   const inside = inView(end, true), hides = document.hidden || document.querySelector("dialog[open]") || !inside;
-  if (!inside && end.checkVisibility()) { // of what is zoomed to
+  if (!inside && end.checkVisibility()) { // outside of what is zoomed to
     missed.add(end);
     ready(card);
   }

@@ -116,6 +116,7 @@ func TestWordsOfAQuestionThatEndedStay(t *testing.T) {
 	p.until(`document.querySelector("[data-talk$=c5]")`)
 	require.JSONEq(t, `["not on a Friday", "DuckDB\n\nfor now", "71"]`, p.eval(words))
 	require.Equal(t, "true", p.eval(`[...document.querySelectorAll(".unsent")].every((e) => e.checkVisibility())`))
+	require.Equal(t, "true", p.eval(`document.querySelector(".unsent").innerText.startsWith("What you wrote was not sent · make\n")`), "it says what they were for")
 	p.shot("unsent")
 	for left := range 3 {
 		p.until(`!document.querySelector(".moved")`)

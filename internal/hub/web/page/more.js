@@ -189,7 +189,7 @@ export function unsent({ card, moving, tidy }) {
   if (!words) return;
   const box = make("div", "", { className: "unsent news" }), text = make("textarea", "", { readOnly: true, value: words });
   text.setAttribute("aria-label", "What you wrote");
-  box.append(make("p", "What you wrote was not sent:"), text, make("button", "Discard it", { type: "button", className: "link", onclick: () => moving(() => {
+  box.append(make("p", "What you wrote was not sent · " + card.dataset.topic, { dir: "auto" }), text, make("button", "Discard it", { type: "button", className: "link", onclick: () => moving(() => {
     box.remove();
     tidy();
   }) }));

@@ -85,7 +85,9 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 		var now *Record
 		switch {
 		case f.known != nil:
-			b.tellOf(f.known)
+			if b.store.Shared() { // the other hubs do not see that its asker is here
+				b.tellOthers([]asking{{f.known.key, f.known.Asker}})
+			}
 			return f.known, nil
 		case f.left != nil:
 			now, err = b.takeOver(ctx, r, f.left, a.May)

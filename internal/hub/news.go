@@ -130,8 +130,6 @@ func (r *Reader) since(s *state) (list []*Record) {
 			list = append(list, o)
 		}
 	}
-	slices.SortFunc(list, byRevision)
+	slices.SortFunc(list, func(a, b *Record) int { return cmp.Compare(a.Revision, b.Revision) })
 	return list
 }
-
-func byRevision(a, b *Record) int { return cmp.Compare(a.Revision, b.Revision) }

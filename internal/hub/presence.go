@@ -36,13 +36,6 @@ func (b *Board) tellAskers(now time.Time) {
 	b.tellOthers(here)
 }
 
-// tellOf tells the other hubs that the asker of one record is here now.
-func (b *Board) tellOf(r *Record) {
-	if b.store.Shared() {
-		b.tellOthers([]asking{{r.key, r.Asker}})
-	}
-}
-
 // tellOthers sends as many messages as it takes: the server bounds each.
 func (b *Board) tellOthers(list []asking) {
 	for len(list) > 0 {

@@ -53,12 +53,11 @@ func (b *Board) writeAs(ctx context.Context, w *writing, old *Record, may func(c
 		revision, err = b.store.UpdateIf(ctx, r.key, w.value, old.Revision, may)
 	}
 	switch {
-	case errors.Is(err, hubstore.ErrConflict):
-		known := uint64(0)
-		if old != nil {
-			known = old.Revision
+	case errors.Is(err, hubstore.ErrConflict): // who was first is about to be seen
+		first := func(now *Record) bool {
+			return now == nil && old != nil || now != nil && (old == nil || now.Revision > old.Revision)
 		}
-		if waited := b.outdone(ctx, r.key, known); waited != nil { // who was first is about to be seen
+		if _, waited := b.until(ctx, r.key, first); waited != nil {
 			return nil, waited
 		}
 		return nil, err
@@ -71,13 +70,6 @@ func (b *Board) writeAs(ctx context.Context, w *writing, old *Record, may func(c
 	}
 	b.taken()
 	return b.written(ctx, r, revision)
-}
-
-// outdone waits until the board has seen who was faster with a record than somebody who
-// knew a revision of it, or none.
-func (b *Board) outdone(ctx context.Context, key string, known uint64) error {
-	_, err := b.until(ctx, key, func(r *Record) bool { return r == nil && known > 0 || r != nil && r.Revision > known })
-	return err
 }
 
 // Fence returns when no answer is written any more that [Ref.May] has allowed before

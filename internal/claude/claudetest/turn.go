@@ -135,7 +135,7 @@ func (e *engine) say(ctx context.Context, s Step, parent string) error {
 		c := &call{e: e, block: b, parent: parent}
 		calls = append(calls, c)
 		// Questions are open side by side; all else takes its turn.
-		if onlyQuestions(calls) {
+		if !slices.ContainsFunc(calls, func(c *call) bool { return c.block.Name != "AskUserQuestion" }) {
 			c.begin()
 		}
 		m.event(object{"type": "content_block_stop", "index": i})
@@ -149,10 +149,6 @@ func (e *engine) say(ctx context.Context, s Step, parent string) error {
 		e.fold()
 	}
 	return err
-}
-
-func onlyQuestions(calls []*call) bool {
-	return !slices.ContainsFunc(calls, func(c *call) bool { return c.block.Name != "AskUserQuestion" })
 }
 
 // finish runs the calls: those that are open side by side as their answers

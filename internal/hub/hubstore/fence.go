@@ -251,8 +251,6 @@ func (s *Store) withoutLate(batch []*crossing) (inTime []*crossing) {
 // wrongLastUnknown for one that is being written.
 const wrongLast, wrongLastUnknown = jetstream.JSErrCodeStreamWrongLastSequence, 10164
 
-func isWrongLast(err error) bool { return isCode(err, wrongLast) || isCode(err, wrongLastUnknown) }
-
 func isCode(err error, code jetstream.ErrorCode) bool {
 	var why *jetstream.APIError
 	return errors.As(err, &why) && why.ErrorCode == code

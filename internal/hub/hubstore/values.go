@@ -271,7 +271,7 @@ func (s *Store) wrap(what, key string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch), isWrongLast(err):
+	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch), isCode(err, wrongLast), isCode(err, wrongLastUnknown):
 		err = ErrConflict
 	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, nats.ErrMsgNotFound):
 		err = ErrNotFound

@@ -408,7 +408,8 @@ func Address(address string) template.HTML {
 func writeAddress(b *strings.Builder, address string, u *url.URL) {
 	before, after, ok := strings.Cut(address, "://")
 	rest := after
-	if at := strings.LastIndexByte(authority(after), '@'); at >= 0 {
+	path := strings.IndexAny(after+"/", "/?#\\")
+	if at := strings.LastIndexByte(after[:path], '@'); at >= 0 {
 		rest = after[at+1:]
 	}
 	if !ok || u == nil || u.Host == "" || !strings.HasPrefix(rest, u.Host) || !plainASCII(u.Host) {
@@ -420,14 +421,6 @@ func writeAddress(b *strings.Builder, address string, u *url.URL) {
 	writeText(b, u.Host)
 	b.WriteString("</b>")
 	writeText(b, rest[len(u.Host):])
-}
-
-// authority is the part of an address before its path.
-func authority(s string) string {
-	if i := strings.IndexAny(s, "/?#\\"); i >= 0 {
-		return s[:i]
-	}
-	return s
 }
 
 func plainASCII(s string) bool {

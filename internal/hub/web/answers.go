@@ -20,10 +20,6 @@ func badf(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{errBadRequest}, args...)...)
 }
 
-func badAnswer(err error) bool {
-	return errors.Is(err, convert.ErrBadAnswer) || errors.Is(err, convert.ErrNoAnswer)
-}
-
 // readQuery refuses a query of which a part would be passed over: an answer for a
 // question whose name is lost would go to another one.
 func readQuery(raw string) (url.Values, error) {

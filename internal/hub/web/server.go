@@ -50,6 +50,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
@@ -373,7 +374,8 @@ func (s *Server) problem(err error) (code int, text string) {
 		return http.StatusUnauthorized, err.Error()
 	case errors.Is(err, errGroup):
 		return http.StatusForbidden, err.Error()
-	case errors.Is(err, errBadRequest), errors.Is(err, hub.ErrBadID), errors.Is(err, hub.ErrUnseen), badAnswer(err):
+	case errors.Is(err, errBadRequest), errors.Is(err, hub.ErrBadID), errors.Is(err, hub.ErrUnseen),
+		errors.Is(err, convert.ErrBadAnswer), errors.Is(err, convert.ErrNoAnswer):
 		return http.StatusBadRequest, clean.Line(err.Error())
 	case errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable, "the hub is closing"

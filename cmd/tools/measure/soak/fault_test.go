@@ -38,7 +38,7 @@ func (s *soakSession) hit(fault string) {
 
 // send writes to the agent, if the editor is there.
 func (s *soakSession) send(text string) {
-	if err := s.e.Wire.Send(text); err != nil {
+	if err := served.Send(s.e, text); err != nil {
 		require.True(s, s.left.Load(), "the agent does not read: %v", err)
 	}
 }
@@ -69,17 +69,17 @@ func (s *soakSession) disturb() {
 		s.send(`{"jsonrpc":"2.0","method":"session/can` + "\n")
 	case "ids that were never used":
 		for _, id := range []string{"424242", `"x"`, "null", "-1", "{}", "1.5"} {
-			s.send(acptest.Forged(id) + "\n")
+			s.send(served.Forged(id) + "\n")
 		}
 	case "batch":
-		s.send("[" + acptest.Forged(s.wireID()) + "]\n")
+		s.send("[" + served.Forged(s.wireID()) + "]\n")
 	case "request id twice":
 		s.send(strings.Repeat(`{"jsonrpc":"2.0","id":"twice","method":"session/list","params":{}}`+"\n", 2))
 	case "torn lines":
 		rng := rand.New(rand.NewPCG(s.rng.Uint64(), 3))
-		s.e.Wire.Tear(func(n int) int { return 1 + rng.IntN(n-1) })
+		s.wire.Tear(s.e, func(n int) int { return 1 + rng.IntN(n-1) })
 	case "replies twice":
-		s.e.Wire.Double(true)
+		s.wire.Double(s.e)
 	case "stall":
 		s.e.Gate.Close()
 		time.AfterFunc(span, s.e.Gate.Open)

@@ -37,6 +37,7 @@ type life struct {
 	serve    served.By
 	rung     string
 	e        *acptest.Editor
+	wire     served.Wire // from it
 	cli      *ct.CLI
 	sessions []*soakSession
 	left     atomic.Bool

@@ -119,25 +119,25 @@ var faults = []fault{
 		return ""
 	}},
 	{name: "the editor's lines come in pieces", strike: func(x *faulty) string {
-		x.e.Wire.Tear(func(n int) int { return n / 2 })
+		x.wire.Tear(x.e, func(n int) int { return n / 2 })
 		return ""
 	}},
 	{name: "the editor uses an id twice", strike: sends(strings.Repeat(`{"jsonrpc":"2.0","id":"twice","method":"session/list","params":{}}`+"\n", 2))},
 	{name: "the editor answers twice", strike: func(x *faulty) string {
-		x.e.Wire.Double(true)
+		x.wire.Double(x.e)
 		if x.open == nil {
-			x.arrives(acptest.Forged(x.asked()) + "\n")
+			x.arrives(served.Forged(x.asked()) + "\n")
 		}
 		return ""
 	}},
 	{name: "the editor answers what was not asked", strike: func(x *faulty) string {
 		for _, id := range []string{"424242", `"x"`, "null", "-1", `{}`, "1.5"} {
-			x.arrives(acptest.Forged(id) + "\n")
+			x.arrives(served.Forged(id) + "\n")
 		}
 		return ""
 	}},
 	{name: "the editor sends a batch", strike: func(x *faulty) string {
-		x.arrives("[" + acptest.Forged(x.asked()) + "]\n")
+		x.arrives("[" + served.Forged(x.asked()) + "]\n")
 		return ""
 	}},
 	{name: "the editor sends a request that is too long", heavy: true, strike: func(x *faulty) string {
@@ -145,7 +145,7 @@ var faults = []fault{
 		return ""
 	}},
 	{name: "the editor sends a reply that is too long", heavy: true, strike: func(x *faulty) string {
-		x.breaks(strings.TrimSuffix(acptest.Forged(x.asked()), "}") + `,"more":"` + strings.Repeat("x", 64<<20) + `"}` + "\n")
+		x.breaks(strings.TrimSuffix(served.Forged(x.asked()), "}") + `,"more":"` + strings.Repeat("x", 64<<20) + `"}` + "\n")
 		return ""
 	}},
 }

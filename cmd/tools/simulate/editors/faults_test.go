@@ -148,6 +148,7 @@ type faulty struct {
 	then         func()           // what follows on the user's next act
 	lastAsked    atomic.Value
 	sent         atomic.Int64 // lines to the editor
+	wire         served.Wire  // from it
 }
 
 func newFaulty(t *testing.T, rung, moment string, f fault, by served.By) *faulty {
@@ -184,7 +185,7 @@ func newFaulty(t *testing.T, rung, moment string, f fault, by served.By) *faulty
 	return x
 }
 
-func (x *faulty) write(text string) { require.NoError(x, x.e.Wire.Send(text)) }
+func (x *faulty) write(text string) { require.NoError(x, served.Send(x.e, text)) }
 
 // arrives writes whole lines, and goes on when the agent has read them: what is
 // sent before a question is no answer to it then.

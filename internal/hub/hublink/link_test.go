@@ -381,26 +381,6 @@ func TestAClosedSessionFindsItsAnswer(t *testing.T) {
 	}
 }
 
-func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
-	t.Parallel()
-	h := newHubs(t)
-	board := h.start(t.TempDir())
-	one := new(desk.Desk)
-	l := h.link(one, io.Discard, token)
-	ask(t, one, "toolu_01AbCdEf")
-	r := await(t, board, isOpen)
-	l.Close() // the process ends; its question stays
-	require.Len(t, first(board), 1)
-	require.NoError(t, answer(board, r, "SQLite", "phone"))
-
-	two := new(desk.Desk)
-	h.link(two, io.Discard, token)
-	ticket := asks(t, two, "toolu_01AbCdEf", true)
-	<-ticket.Context().Done()
-	o, _ := ticket.Settle(convert.Outcome{}, "")
-	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
-}
-
 // A question that is left before the hub has heard of it is there all the same: of
 // whoever left it at once, and of a process that ends at once.
 func TestLeftBeforeTheHubHasIt(t *testing.T) {

@@ -126,7 +126,10 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("JetStream: %w", err)
 	}
-	return s.use(ctx, o.Bucket, "questions of agents", 0)
+	if err = s.use(ctx, o.Bucket, "questions of agents", 0); err == nil && !s.shared {
+		s.missing(ctx, o.Report)
+	}
+	return err
 }
 
 // Beside opens one more bucket on the same connection, whose name begins with

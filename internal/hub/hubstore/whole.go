@@ -2,6 +2,7 @@ package hubstore
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -11,11 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/minio/highwayhash"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // An embedded server that finds a record which is not as it was written cuts the
@@ -26,8 +27,8 @@ import (
 // mend makes a folder of the embedded server whole, and says what was not. A copy
 // of the folder as it was stays. What cannot be mended is an error, and nothing
 // has changed. Whoever opens a bucket writes a mark first: one without a record has lost
-// all. That some of its files are gone is not known, as the server removes those that it
-// needs no more.
+// all. A file that is gone is no sign, as the server removes those that it needs no more: see
+// [Store.missing].
 func mend(dir, bucket string, now time.Time) (problem string, err error) {
 	streams, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "KV_*"))
 	if err != nil {
@@ -45,11 +46,11 @@ func mend(dir, bucket string, now time.Time) (problem string, err error) {
 			return "", err
 		}
 		if described && empty && filepath.Base(stream) == "KV_"+bucket {
-			places = append(places, "all of "+filepath.Join(stream, "msgs"))
+			found = append(found, block{name: filepath.Join(stream, "msgs", "*.blk")})
 		}
 		broken = append(broken, found...)
 	}
-	if len(broken)+len(places) == 0 {
+	if len(broken) == 0 {
 		return "", nil
 	}
 	aside := dir + "-damaged-" + now.UTC().Format("20060102T150405Z")
@@ -62,13 +63,32 @@ func mend(dir, bucket string, now time.Time) (problem string, err error) {
 		}
 		places, keys = append(places, b.place()), append(keys, b.keys...)
 	}
-	problem = fmt.Sprintf("THE STORE WAS DAMAGED: %s. What was written there is lost: a question may be gone, or be open again that was answered. As it was it is kept in %s",
-		strings.Join(places, "; "), aside)
+	problem = fmt.Sprintf(damaged, strings.Join(places, "; ")) + ". As it was it is kept in " + aside
 	if len(keys) > 0 {
 		problem += ". Damaged values: " + strings.Join(keys, ", ")
 	}
 	return problem, nil
 }
+
+const damaged = "THE STORE WAS DAMAGED: %s. What was written there is lost: a question may be gone, or be open again that was answered"
+
+// missing reports how many values of a bucket are in no file. The server compares its files
+// with an index that is as new as they are only where the last hub was stopped: where it was
+// killed, a file that is gone is not told.
+func (s *Store) missing(ctx context.Context, report func(problem string)) {
+	stream, err := s.js.Stream(ctx, s.stream())
+	if err != nil || stream.CachedInfo().State.NumDeleted > mostDeleted {
+		return
+	}
+	info, err := stream.Info(ctx, jetstream.WithDeletedDetails(true))
+	if err == nil && info.State.Lost != nil {
+		report(fmt.Sprintf(damaged, fmt.Sprintf("%d values of %s are in no file", len(info.State.Lost.Msgs), s.stream())))
+	}
+}
+
+// mostDeleted is how many sequences of values that were replaced or removed a server may list, 8
+// bytes each: it lists them with those that it misses.
+const mostDeleted = 1_000_000
 
 // checkDescription compares a bucket's description with its sum, if it is there.
 func checkDescription(stream string) (described bool, err error) {
@@ -90,62 +110,69 @@ func checkDescription(stream string) (described bool, err error) {
 	return true, nil
 }
 
-// block is a file of records with something in it that is none.
+// block is a file of records with something in it that is none, or without any.
 type block struct {
 	name string
 	at   int      // where that begins
-	lost int      // how many bytes are no records
+	lost int      // how many bytes are no records; 0 if all of it is gone
 	keys []string // of damaged values, as far as they can be read
 	kept []byte   // the records that are whole
 }
 
 func (b block) place() string {
+	if b.lost == 0 {
+		return "all of " + b.name
+	}
 	return fmt.Sprintf("%d bytes at %d of %s", b.lost, b.at, b.name)
 }
 
-// mend writes the file anew, and drops what the server knows of its content.
+// mend drops what the server knows of the file's content, and writes anew what there is of it.
 func (b block) mend() error {
+	if err := os.Remove(filepath.Join(filepath.Dir(b.name), "index.db")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if b.lost == 0 {
+		return nil
+	}
 	next := b.name + ".whole"
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(b.kept)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(next, b.name)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
 	}
-	if index := filepath.Join(filepath.Dir(b.name), "index.db"); err == nil {
-		if err = os.Remove(index); errors.Is(err, os.ErrNotExist) {
-			err = nil
-		}
-	}
-	return err
+	return os.Rename(next, b.name)
 }
 
 // brokenBlocks finds the files of a bucket that are not whole, and whether it has no record.
+// A bucket in which nothing was written yet has one file, an empty one.
 func brokenBlocks(stream string) (broken []block, empty bool, err error) {
-	names, err := filepath.Glob(filepath.Join(stream, "msgs", "*.blk"))
+	names, err := filepath.Glob(filepath.Join(stream, "msgs", "[0-9]*.blk"))
 	if err != nil {
 		return nil, false, err
 	}
-	empty = true
+	var empties []block
 	var buffer bytes.Buffer // for all: what is read anew each time costs more than the check
 	for _, name := range names {
-		if _, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(name), ".blk"), 10, 32); err != nil {
-			continue
-		}
 		if err := readInto(&buffer, name); err != nil {
 			return nil, false, fmt.Errorf("the store cannot be read: %w", err)
 		}
-		empty = empty && buffer.Len() == 0
+		if buffer.Len() == 0 {
+			empties = append(empties, block{name: name})
+			continue
+		}
 		key := filepath.Base(stream) + "-" + strings.TrimSuffix(filepath.Base(name), ".blk")
 		if b := readBlock(key, buffer.Bytes()); b.lost > 0 {
 			b.name, buffer = name, bytes.Buffer{} // the block has what was in it
 			broken = append(broken, b)
 		}
 	}
-	return broken, empty, nil
+	if len(empties) < len(names) {
+		return append(broken, empties...), false, nil
+	}
+	return broken, true, nil
 }
 
 func readInto(buffer *bytes.Buffer, name string) error {

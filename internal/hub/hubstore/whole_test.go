@@ -1,6 +1,7 @@
 package hubstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -39,7 +40,7 @@ func storeOf(t *testing.T, n int) (dir string, values map[string]string) {
 	return dir, values
 }
 
-// readStore opens a folder and reads all that is in it.
+// readStore opens a folder as a hub does, with a mark, and reads all that is in it.
 func readStore(ctx context.Context, dir string) (values map[string]string, reported string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -50,7 +51,7 @@ func readStore(ctx context.Context, dir string) (values map[string]string, repor
 	defer s.Close()
 	values = map[string]string{}
 	lister, err := s.kv.ListKeys(ctx)
-	if err != nil {
+	if err = cmp.Or(err, acptest.Err(s.Mark(ctx))); err != nil {
 		return nil, reported, err
 	}
 	for key := range lister.Keys() {

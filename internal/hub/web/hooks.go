@@ -59,6 +59,11 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 		s.log.Info("a hook's question is asked in the terminal alone", "err", err)
 		return reply(w, hook.NoSay, nil)
 	}
+	leave, ok := s.room(d, len(g.json)) // what it waits with
+	if !ok {
+		return &hub.BoundError{What: "bytes of what waits", Limit: s.mostBytes}
+	}
+	defer leave()
 	rec, err := s.askHook(r, d, g, e, asking)
 	if err != nil {
 		return err

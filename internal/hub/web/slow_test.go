@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -150,6 +151,11 @@ func TestBytesOnTheirWay(t *testing.T) {
 	}
 	require.Equal(t, 3, reached)
 	longs(http.StatusTooManyRequests, http.StatusAccepted)
+	hooked := httptest.NewRecorder()
+	gone, leave := context.WithCancel(t.Context())
+	leave() // or one that is taken waits for a person
+	do(gone, hooked, "POST", "/hooks/claude", `{"hook_event_name":"PermissionRequest","session_id":"session-1","tool_name":"AskUserQuestion","tool_input":`+gjson.Get(asking, "input").Raw+`}`)
+	require.Equal(t, http.StatusTooManyRequests, hooked.Code)
 	close(free)
 	cancel()
 	done.Wait()

@@ -19,8 +19,11 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 		return p.passUpdate(line, p.update(line))
 	case method == cancelMethod:
 		id := []byte(gjson.GetBytes(m.params, "requestId").Raw)
-		why := conn.CancelCause(m.params)
-		if !p.noPermit(p.permit[idKey(id)], tookBack(why)) || p.withdraw(id, why) {
+		why, said := conn.CancelCause(m.params), "The agent took it back"
+		if why != nil {
+			said += ": it was " + why.Error()
+		}
+		if !p.noPermit(p.permit[idKey(id)], said) || p.withdraw(id, why) {
 			return drop
 		}
 		return nil
@@ -49,14 +52,6 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 		return drop
 	}
 	return nil
-}
-
-// tookBack says why the agent does not wait any more.
-func tookBack(why error) string {
-	if why != nil {
-		return "The agent took it back: it was " + why.Error()
-	}
-	return "The agent took it back"
 }
 
 // passUpdate passes an update on that was drawn anew, unless it is kept back.

@@ -24,9 +24,9 @@ func (p *proxy) hold(s *session) {
 }
 
 // holdUnseen does so where the agent asks for a permission that the editor does not show
-// before its next prompt.
+// before its next prompt. What sub-agents say in sessions of their own is kept in its order.
 func (p *proxy) holdUnseen(id string) {
-	if s := p.sessions[id]; s != nil && s.within == "" && s.state.Unseen() {
+	if s := p.sessions[p.typedIn(id)]; s != nil && s.state.Unseen() {
 		s.unseen = true
 		p.hold(s)
 	}
@@ -58,8 +58,9 @@ func (p *proxy) keep(line []byte, params gjson.Result) bool {
 	case "current_mode_update", "config_option_update", "available_commands_update", "session_info_update":
 		return false
 	}
-	s := p.sessions[params.Get("sessionId").Str]
-	if s == nil || !s.holding || s.opens() != nil {
+	id := params.Get("sessionId").Str
+	s := p.sessions[p.typedIn(id)]
+	if s == nil || !s.holding || s.opens() != nil || s.id != id && !s.unseen {
 		return false
 	}
 	if len(s.held)+len(line) > maxHeld {
@@ -86,28 +87,27 @@ func (p *proxy) withdraw(id []byte, why error) bool {
 		p.apply(q.in, machine.RequestWithdrawn{Key: q.Key, Why: why}, nil)
 		return true
 	}
-	for _, s := range p.sessions {
-		if raw := s.unhold(key); raw != nil {
-			p.passed.take(raw)
-			p.agent.post(errorLine(string(raw), ndjson.Cancelled, "Cancelled"))
-			return true
-		}
+	raw := p.unhold(key)
+	if raw == nil {
+		return false
 	}
-	return false
+	p.passed.take(raw)
+	p.agent.post(errorLine(string(raw), ndjson.Cancelled, "Cancelled"))
+	return true
 }
 
 // unhold takes a request out of what is held, and returns its id; nil if it is not
 // there.
-func (s *session) unhold(key string) (id []byte) {
-	var rest []byte
-	for line := range bytes.Lines(s.held) {
-		if m, ok := scan(line); ok && id == nil && m.isRequest() && idKey(m.id) == key {
-			id = bytes.Clone(m.id)
-			continue
+func (p *proxy) unhold(key string) (id []byte) {
+	for _, s := range p.sessions {
+		var rest []byte
+		for line := range bytes.Lines(s.held) {
+			if m, ok := scan(line); ok && id == nil && m.isRequest() && idKey(m.id) == key {
+				id = bytes.Clone(m.id)
+				continue
+			}
+			rest = append(rest, line...)
 		}
-		rest = append(rest, line...)
-	}
-	if id != nil {
 		s.held = rest
 	}
 	return id

@@ -178,7 +178,7 @@ func (w *permit) deliver(o convert.Outcome) {
 	}
 	delete(p.permitting, key)
 	w.tell(o, result)
-	if s := p.sessions[w.session]; s != nil && s.unhold(key) != nil {
+	if p.unhold(key) != nil {
 		return // the editor has never seen it
 	}
 	p.late.add(w.id)

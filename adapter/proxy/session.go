@@ -84,6 +84,7 @@ func (p *proxy) update(line []byte) []byte {
 	if kind == "subagent_update" {
 		if part := update.Get("sessionId").Str; part != "" && p.typedIn(session) != part {
 			p.session(part).within = session
+			p.release(p.session(part)) // nobody sends it a prompt
 		}
 		return line
 	}

@@ -20,6 +20,7 @@ type lines struct {
 	in      *tty.Lines
 	typed   bool // by a person, at a terminal
 	secret  bool // nobody else may see what is typed
+	begun   bool // the next line was, before what it answers was there
 	outcome convert.Outcome
 }
 
@@ -33,7 +34,7 @@ func askLines(ctx context.Context, d *tty.Device, questions []convert.Question, 
 	defer l.in.Close()
 	asker := lineask.Asker{Out: d.Out, Next: l.next, Verbatim: verbatim}
 	if l.typed {
-		asker.Before = d.Forget // lines, and the beginning of one
+		asker.Before = func() { l.begun = d.Begun() }
 	}
 	if l.secret = slices.ContainsFunc(questions, lineask.Secret); l.secret {
 		defer d.Quiet()()
@@ -81,7 +82,11 @@ func (l *lines) next(prompt string) (string, error) {
 			l.outcome = picker.Ended(*end)
 			return "", errEnded
 		}
-		switch early := l.typed && err == nil && !typing.Counts(since); {
+		begun := l.begun && err == nil
+		if l.begun = false; begun {
+			typing.Shows() // the hands that have ended it may write on
+		}
+		switch early := begun || l.typed && err == nil && !typing.Counts(since); {
 		case early:
 			if text = lineask.Told(text, l.secret); text != "" {
 				l.print("Typed before the question appeared, so not taken as its answer: " + text + "\n" + prompt)

@@ -285,6 +285,22 @@ func TestRule3TypedBefore(t *testing.T) {
 	}
 }
 
+// What ends a line that was begun before the question was there is no answer to it, however
+// long it takes: the hands have not rested.
+func TestRule3BegunBefore(t *testing.T) {
+	t.Parallel()
+	ptmx, ask := pair(t)
+	ask.Plain = true
+	acptest.Must(io.WriteString(ptmx, "git commit -m 'Remove"))
+	done := answering(t.Context(), ask, one(database).Call)
+	until(t, ptmx, "SQLite")
+	time.Sleep(3 * seen.Hands)
+	acptest.Must(io.WriteString(ptmx, " what is old'\r"))
+	until(t, ptmx, "Typed before", "own words")
+	go func() { _, _ = io.Copy(io.Discard, ptmx) }()
+	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, insists(t, ptmx, "2\n", done).Answers)
+}
+
 // A process that stands still for a second behind its question takes no key and no line
 // that was typed in that time, though it reads it late.
 func TestRule3StoodStill(t *testing.T) {

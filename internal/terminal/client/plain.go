@@ -377,7 +377,7 @@ func (p *plain) resolve(ctx context.Context, a *waiting, d description) (o conve
 		defer tty.Quiet(p.o.In)()
 	}
 	if p.typed && seen.Hands > 0 {
-		tty.Forget(p.o.In) // the beginning of a line
+		_, p.reader.begun = tty.DropUnread(p.o.In)
 	}
 	r := terminal.Resolver{In: p.reader, Out: p.o.Out, Plain: true, Environ: p.o.Environ}
 	if a.closed {
@@ -401,7 +401,7 @@ func (p *plain) answers(scripted bool) *answers {
 				_, _ = fmt.Fprintf(p.o.Out, "%s%s\n> ", why, text)
 			}
 		}
-		r.rest = func() bool { return tty.DropUnread(p.o.In) }
+		r.typed = p.o.In
 		return r
 	}
 	r.took = func(text string) { _, _ = fmt.Fprintln(p.o.Out, clean.Line(text)) } // nobody else shows it

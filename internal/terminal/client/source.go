@@ -64,7 +64,8 @@ type answers struct {
 	early  func(why, text string) // is told of a line that answers nothing; nil if each line is an answer
 	secret bool                   // nobody else may see what is answered
 	piped  bool                   // what came before the question is early, however fast a test may type
-	rest   func() bool            // drops the beginning of a line that nobody has read; nil if none can be there
+	typed  io.Reader              // the terminal at which they are typed, if they are
+	begun  bool                   // the next line was, before the question was there
 	next   *line                  // was taken to see whether it follows closely
 	left   []byte
 }
@@ -89,14 +90,21 @@ func (r *answers) Read(p []byte) (int, error) {
 			r.s.from.Watch(seen.Hands)
 		}
 		l, err := r.line()
+		begun := r.begun
+		r.begun = false
 		switch {
 		case err != nil:
 			return 0, err
 		case r.early == nil:
+		case begun:
+			typing.Shows()
+			shown = l.at
+			r.early(typedBefore, l.text)
+			continue
 		case !typing.Counts(l.at) || r.piped && l.at.Before(shown):
 			r.early(typedBefore, l.text)
 			continue
-		case r.rest != nil && tty.Cut(l.text):
+		case r.typed != nil && tty.Cut(l.text):
 			r.early(tty.CutText, "")
 			continue
 		case r.followed():
@@ -146,6 +154,7 @@ func (r *answers) followed() bool {
 		}
 		return ok
 	case <-time.After(seen.Burst):
-		return r.rest != nil && r.rest()
+		some, _ := tty.DropUnread(r.typed)
+		return some
 	}
 }

@@ -122,6 +122,13 @@ func (d *Device) Close() {
 // saw what it would answer. A stream that is no terminal is left alone.
 func (d *Device) Forget() { Forget(d.tty) }
 
+// Begun drops what was typed and not yet read, and reports whether that ends in the beginning
+// of a line: what ends that line was not typed for what the person sees now.
+func (d *Device) Begun() bool {
+	_, begun := DropUnread(d.tty)
+	return begun
+}
+
 // Followed reports whether more follows the line that was just read, closer than a person
 // types it, be it a line or the beginning of one, and drops that. It waits for that moment.
 func (d *Device) Followed() bool {
@@ -129,14 +136,17 @@ func (d *Device) Followed() bool {
 		return false
 	}
 	time.Sleep(seen.Burst)
-	return DropUnread(d.tty)
+	some, _ := DropUnread(d.tty)
+	return some
 }
 
-// DropUnread drops what was typed at a terminal and not read yet, the beginning of a line
-// included, and reports whether there was any.
-func DropUnread(r io.Reader) bool {
-	f := terminalFile(r)
-	return f != nil && dropUnread(f.Fd())
+// DropUnread drops what was typed at a terminal and not read yet, and reports whether there
+// was any, and whether it ended in the beginning of a line.
+func DropUnread(r io.Reader) (some, begun bool) {
+	if f := terminalFile(r); f != nil {
+		return dropUnread(f.Fd())
+	}
+	return false, false
 }
 
 // Cut reports whether a line may lack its end: a terminal that gives whole lines takes no

@@ -19,18 +19,19 @@ func quiet(fd uintptr) (loud func()) {
 }
 
 // dropUnread looks without waiting for whole lines: else the beginning of one is not there.
-func dropUnread(fd uintptr) bool {
+func dropUnread(fd uintptr) (some, begun bool) {
 	was, err := term.GetState(fd)
 	if err != nil {
-		return false
+		return false, false
 	}
+	whole := unread(fd)
 	now := *was
 	now.Lflag &^= unix.ICANON
 	_ = term.SetState(fd, &now)
 	defer func() { _ = term.SetState(fd, was) }()
-	if unread(fd) == 0 {
-		return false
+	all := unread(fd)
+	if all > 0 {
+		forget(fd)
 	}
-	forget(fd)
-	return true
+	return all > 0, all > whole
 }

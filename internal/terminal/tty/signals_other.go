@@ -11,4 +11,4 @@ func stopProcess() bool { return false }
 
 func quiet(uintptr) (loud func()) { return func() {} }
 
-func dropUnread(uintptr) bool { return false }
+func dropUnread(uintptr) (some, begun bool) { return false, false }

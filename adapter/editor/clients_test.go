@@ -95,6 +95,8 @@ func TestLoudClients(t *testing.T) {
 		require.Equal(t, loud && name != "", known.Loud, name)
 		require.False(t, known.Tells(hello), name)
 	}
+	avante, _ := Known(nil, []acp.ContentBlock{acp.TextBlock("<previous_user_message>hello</previous_user_message>")})
+	require.True(t, avante.Loud)
 }
 
 func TestMain(m *testing.M) { leaktest.Main(m) }

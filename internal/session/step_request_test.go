@@ -83,6 +83,7 @@ func TestStepPromptAndRequest(t *testing.T) {
 		{"what is asked after the user's cancel goes along", happened(works, CancelCame{}), RequestCame{Key: 12, Apart: true}, "post 12, withdraw 12: along, the user cancelled the turn", cancelling},
 		{"a form: the same", happened(works, prompts(2), RequestCame{Key: 11, Kind: Form}), RequestParks{11}, "withdraw 11: not asked, interrupt, startGrace, refuse 11", cancelling},
 		{"a prompt that the agent has not begun with, too", happened(asksApart, prompts(1)), RequestParks{11}, "withdraw 11: not asked, refuse 11", sent},
+		{"what the editor shows beside it takes no prompt for a reply, and is asked", happened(asksApart, prompts(1)), RequestShown{11}, "admit 11", sent},
 		{"the question is gone: the next prompt is an ordinary one", happened(inTalk, RequestWithdrawn{Key: 11}, RequestSettled{Key: 11}, RequestReplied{Key: 11}), prompts(1), "send 1", sent},
 		{"and answers no other question", happened(works, inTalk, RequestWithdrawn{Key: 11}, q2), prompts(2), "hear 12 from 2 stale", running},
 		{"the one behind it does", happened(works, inTalk, RequestWithdrawn{Key: 11}, q2, prompts(2), RequestParks{12}, RequestParked{12, "q2"}), prompts(3), "hear 12 from 3", running},

@@ -2,7 +2,7 @@
 // what it will send, and whatever else is done in its card stops it.
 import { seen } from "./seen.js";
 import { fields } from "./keep.js";
-import { moved } from "./page.js";
+import { moved, moving, rest, say, send } from "./page.js";
 
 const pending = new Map(); // card: its act
 export const isPending = (card) => pending.has(card);
@@ -39,14 +39,13 @@ export function short(t, most = 80) { return t.length > most ? t.slice(0, most) 
 
 let pressed = []; // acts that wait for how a press ends
 export const isPressed = (card) => pressed.includes(pending.get(card));
-let moves; // the page's
 export function stop(card) {
   const act = pending.get(card);
   if (!act) return;
   clearTimeout(act.timer);
   pending.delete(card);
   const line = card.querySelector(".sending");
-  moves(() => {
+  moving(() => {
     line.hidden = true;
     line.replaceChildren();
   });
@@ -54,52 +53,48 @@ export function stop(card) {
   return act;
 }
 
-export function acts({ say, send, rest, moving }) {
-  moves = moving;
-  function hold(act, text, now, not) {
-    const { card } = act, line = card.querySelector(".sending");
-    stop(card);
-    say("");
-    if (document.activeElement?.matches("button")) rest(card); // no Enter presses it again
-    moves(() => {
-      line.innerHTML = `<span></span><button type="button" class="undo">Undo</button><button type="button" class="now"></button>`;
-      line.firstChild.textContent = text;
-      line.lastChild.textContent = now;
-      line.hidden = false;
-    });
-    if (act.button) moved(card); // that is where its buttons were
-    pending.set(card, Object.assign(act, { not, state: state(card), until: performance.now() + 3000 }));
-    runs(act);
-  }
-  const runs = (act, least = 0) => { act.timer = setTimeout(() => release(act.card), Math.max(least, act.until - performance.now())); };
-  // A press begins an act, of a key on Undo, too: what is pending in its card waits for how it ends.
-  let by = "";
-  for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, (event) => {
-    if (kind === "keydown" ? event.key !== " " || !event.target.matches(".undo") : event.button) return; // a menu keeps how it ends
-    by = kind;
-    pressed.push(...[...pending.values()].filter((act) => act.card.contains(event.target) || act.bar?.contains(event.target)));
-    for (const act of pressed) clearTimeout(act.timer);
-  }, true);
-  const ends = { pointerup: "pointerdown", pointercancel: "pointerdown", keyup: "keydown", blur: "keydown" };
-  for (const kind in ends) document.addEventListener(kind, () => {
-    if (by !== ends[kind]) return;
-    for (const act of pressed) if (pending.get(act.card) === act) runs(act, 1000); // its click comes first
-    pressed = [];
-  }, true);
-  function release(card) {
-    const act = stop(card);
-    if (act) send(act);
-  }
-  // Whoever goes on with something else in the card is told that it is not sent.
-  function halt(card) {
-    const act = stop(card);
-    if (act) say(act.not + ": you went on with this card.");
-  }
-  function other(event) {
-    const card = event.target.closest?.(".card"), act = pending.get(card);
-    if (!act) return;
-    if (event.type === "focusin" ? event.target.matches(fields + ", select") : state(card) !== act.state) halt(card);
-  }
-  for (const kind of ["input", "change", "focusin", "toggle"]) document.addEventListener(kind, other, true);
-  return { hold, release, halt };
+export function hold(act, text, now, not) {
+  const { card } = act, line = card.querySelector(".sending");
+  stop(card);
+  say("");
+  if (document.activeElement?.matches("button")) rest(card); // no Enter presses it again
+  moving(() => {
+    line.innerHTML = `<span></span><button type="button" class="undo">Undo</button><button type="button" class="now"></button>`;
+    line.firstChild.textContent = text;
+    line.lastChild.textContent = now;
+    line.hidden = false;
+  });
+  if (act.button) moved(card); // that is where its buttons were
+  pending.set(card, Object.assign(act, { not, state: state(card), until: performance.now() + 3000 }));
+  runs(act);
 }
+const runs = (act, least = 0) => { act.timer = setTimeout(() => release(act.card), Math.max(least, act.until - performance.now())); };
+// A press begins an act, of a key on Undo, too: what is pending in its card waits for how it ends.
+let by = "";
+for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, (event) => {
+  if (kind === "keydown" ? event.key !== " " || !event.target.matches(".undo") : event.button) return; // a menu keeps how it ends
+  by = kind;
+  pressed.push(...[...pending.values()].filter((act) => act.card.contains(event.target) || act.bar?.contains(event.target)));
+  for (const act of pressed) clearTimeout(act.timer);
+}, true);
+const lifts = { pointerup: "pointerdown", pointercancel: "pointerdown", keyup: "keydown", blur: "keydown" };
+for (const kind in lifts) document.addEventListener(kind, () => {
+  if (by !== lifts[kind]) return;
+  for (const act of pressed) if (pending.get(act.card) === act) runs(act, 1000); // its click comes first
+  pressed = [];
+}, true);
+export function release(card) {
+  const act = stop(card);
+  if (act) send(act);
+}
+// Whoever goes on with something else in the card is told that it is not sent.
+export function halt(card) {
+  const act = stop(card);
+  if (act) say(act.not + ": you went on with this card.");
+}
+function other(event) {
+  const card = event.target.closest?.(".card"), act = pending.get(card);
+  if (!act) return;
+  if (event.type === "focusin" ? event.target.matches(fields + ", select") : state(card) !== act.state) halt(card);
+}
+for (const kind of ["input", "change", "focusin", "toggle"]) document.addEventListener(kind, other, true);

@@ -1,14 +1,16 @@
 // Keys for whoever answers many. Where somebody types, keys are letters.
+import { halt } from "./act.js";
 import { fields } from "./keep.js";
-import { bring, decidable, headOf, inView, touchesView } from "./seen.js";
+import { after, choose, moving, open, rest, say, settled, tap, typedIn, unfold } from "./page.js";
+import { besides, bring, decidable, headOf, inView, touchesView, waits } from "./seen.js";
 
-export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled, opens }) {
+export function keys() {
   // What keys are for: the card that the person went to, by key or pointer, and when.
   // A card that has got the focus otherwise is not chosen.
   let chosen = null, since = -Infinity;
   const shown = () => open().filter((c) => !c.hidden);
   const focused = () => document.activeElement?.closest?.(".card");
-  function choose(card) {
+  function aim(card) {
     if (card && card !== chosen) since = performance.now();
     chosen = card ?? chosen;
   }
@@ -17,8 +19,8 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
     return card?.isConnected && !card.hidden && !card.classList.contains("over") ? card : null;
   }
   function go(card, part) {
+    aim(card);
     choose(card);
-    opens(card);
     rest(card);
     moving(() => bring(card, part));
   }
@@ -135,11 +137,11 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
   document.addEventListener("pointercancel", () => { pressed = null; }); // it was to scroll
   document.addEventListener("click", (event) => {
     if (event.detail === 0 || event.target.closest(".card") !== pressed) return;
-    choose(pressed);
+    aim(pressed);
     pressed = null;
   });
   document.addEventListener("focusin", (event) => { if (isField(event.target)) field = event.target; });
-  document.addEventListener("keyup", (event) => { if (event.key === "Tab") choose(focused()); });
+  document.addEventListener("keyup", (event) => { if (event.key === "Tab") aim(focused()); });
   document.addEventListener("keydown", (event) => {
     const typing = isField(event.target), card = now(), button = document.activeElement === armed && armed;
     if (isLetter(event)) armed = null;
@@ -164,7 +166,7 @@ export function keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest
         rest(card);
       }
     }
-    if (typing || !isLetter(event) || event.isComposing || document.querySelector("dialog[open]") && event.key !== "?") return;
+    if (typing || !isLetter(event) || event.isComposing || besides() && event.key !== "?") return;
     if (button && event.key !== "Enter") {
       rest(card);
       if (event.key === " ") event.preventDefault();

@@ -1,7 +1,7 @@
 // The page works without this script: every question is a plain form. With it,
 // questions come and go by themselves, what was typed survives a reload, and an
 // answer does not leave the page.
-import { acts, given, isPending, isPressed, labelOf, read, short, stop } from "./act.js";
+import { given, halt, hold, isPending, isPressed, labelOf, read, release, short, stop } from "./act.js";
 import { begun, drop, fields, forget, forgetAll, headers, isLater, keep, putAside, restore, secret, soon, strays } from "./keep.js";
 import { headOf, inView, isCut, lacks, touchesView, waits, watch } from "./seen.js";
 import { notify, turned } from "./notify.js";
@@ -14,7 +14,7 @@ const cards = byId("cards");
 const link = byId("link");
 const news = byId("news");
 const dot = byId("dot");
-const open = () => [...cards.querySelectorAll(".card:not(.over)")];
+export const open = () => [...cards.querySelectorAll(".card:not(.over)")];
 const find = (id) => open().find((c) => c.id === id);
 document.documentElement.classList.add("live");
 byId("login").hidden = Boolean(secret());
@@ -39,7 +39,7 @@ export function ready(card) {
   more.hidden = !way;
 }
 
-const unfold = (card) => lazy("unfold", { card, parse, rearrange, moved, watch, ready, problem });
+export const unfold = (card) => lazy("unfold", { card, parse, rearrange, moved, watch, ready, problem });
 
 // What may be allowed together: a plan is more than one call, an agent that is gone has it
 // some time, and of several yeses nobody has chosen one.
@@ -90,12 +90,12 @@ const settling = 500, resting = 3000;
 const placed = new WeakMap(); // card: when it came to its place
 let pointerMoved = -Infinity;
 const top = (card) => card.getBoundingClientRect().top;
-function inUse(list) {
+export function inUse(list) {
   return list.find((c) => performance.now() - pointerMoved < resting && c.matches(":hover") && touchesView(c)) ?? // a browser notices late that it was scrolled away
     list.find((c) => c.contains(document.activeElement) && touchesView(c)) ??
     list.find((c) => scrollY > 0 && c.getBoundingClientRect().bottom > 60);
 }
-const settled = (card, event) => !(event.timeStamp - placed.get(card) < settling);
+export const settled = (card, event) => !(event.timeStamp - placed.get(card) < settling);
 export function moved(card) {
   placed.set(card, performance.now());
   card.classList.add("moved");
@@ -110,7 +110,7 @@ function turns(card) {
 const bared = () => open().forEach(moved);
 document.addEventListener("close", bared, true); // dialogs
 // Notes which cards a change moves on the screen.
-function moving(change) {
+export function moving(change) {
   const before = new Map(open().filter((c) => !c.hidden).map((c) => [c, top(c)]));
   change(before);
   for (const card of open()) if (!before.has(card) || Math.abs(top(card) - before.get(card)) >= 1) moved(card);
@@ -195,14 +195,14 @@ function tidy() {
   for (const lane of cards.querySelectorAll(".lane:not(:has(.card, .unsent))")) lane.remove();
 }
 // What stands below a card, or above it.
-function after(card, by = 1) {
+export function after(card, by = 1) {
   const list = open().filter((c) => !c.hidden && c !== card);
   const below = (c) => card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING;
   return by > 0 ? list.find(below) : list.findLast((c) => !below(c));
 }
 const beside = (card) => after(card) ?? after(card, -1);
 // The keys of somebody who is still typing do nothing here; Tab goes on from it.
-function rest(card) { card.focus({ preventScroll: true }); }
+export function rest(card) { card.focus({ preventScroll: true }); }
 
 const sayings = { answered: "answered", declined: "declined", cancelled: "dismissed", failed: "withdrawn", disconnected: "withdrawn" };
 const ended = (c) => (c.by || c.outcome === "answered" ? sayings[c.outcome] ?? "ended" : c.outcome === "disconnected" ? "left to the terminal, where it may still be open" : "withdrawn") + (c.by ? " by " + c.by : "") + (c.by && c.elsewhere ? ", according to the agent's machine" : "");
@@ -210,7 +210,7 @@ const receipts = { accepted: 1, unknown: 1, delivered: 2, consumed: 3 };
 const stepsOf = (c) => c.by && receipts[c.receipt] ? ["sent", "delivered", "used"].map((s, i) => [s, i < receipts[c.receipt]]) : [];
 
 // One tap is an answer: it can be taken back for as long as it is not sent.
-function tap(card, input) {
+export function tap(card, input) {
   const form = card.querySelector("form");
   const typed = [...form.querySelectorAll(fields)].some((t) => t.value.trim()) || form.querySelector("details.note[open]");
   stop(card);
@@ -232,7 +232,7 @@ const sendAll = () => {
 addEventListener("pagehide", sendAll);
 document.addEventListener("visibilitychange", () => { if (document.hidden) sendAll(); else refreshSoon(); });
 
-async function send(act) {
+export async function send(act) {
   const { card, button, doing } = act;
   if (card.mine || doing !== "cancel" && (!button || button.hasAttribute("data-gated")) && waits(card)) return;
   stop(card);
@@ -278,7 +278,7 @@ const sentence = (t) => { const s = t.replace(/^bad request:\s/, ""); return s.c
 // there yet, that is for as long as its person does nothing else.
 let acting = null, came = null; // the card that was used last; one that goes on from it
 let opening = ""; // the id of a line whose card is on its way, for as long as nothing else is done
-function fetches(card) {
+export function fetches(card) {
   opening = card.matches(".stub") ? card.id : "";
   if (opening) refresh();
   return opening;
@@ -295,7 +295,7 @@ function advance(next) {
   moved(next);
 }
 
-const typedIn = (card) => [...card.querySelectorAll(fields)].some((t) => t.value.trim() && t.value !== t.defaultValue);
+export const typedIn = (card) => [...card.querySelectorAll(fields)].some((t) => t.value.trim() && t.value !== t.defaultValue);
 function submit(event) {
   if (event.target.matches("#filter, .pages")) { event.preventDefault(); want(event.target, event.submitter); return; }
   if (event.target.matches(".dismiss-all")) { event.preventDefault(); lazy("dismissAll", { form: event.target, open, headers, say, sentence, refreshSoon, settling, moving }); return; }
@@ -703,13 +703,12 @@ function visit(card) {
   moving(() => card.scrollIntoView());
   rest(card);
 }
-const { hold, release, halt } = acts({ say, send, rest, moving });
-const { draw, choose, compact } = rows({ open, inUse, moved, moving, rearrange, rest, fetches });
+export const { draw, choose, compact } = rows();
 lazily("#phone-button", "phone", { headers });
 lazily("#keys-button", "sheet");
 lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, countSeen, bared, settling });
 away(say, settling);
-keys({ open, after, unfold, tap, halt, typedIn, say, waits, rest, moving, settled, opens: choose });
+keys();
 open().forEach(begin);
 if (open().some((c) => c.matches(".stub") && begun(c))) refreshSoon();
 addresses();

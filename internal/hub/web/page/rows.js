@@ -4,10 +4,11 @@
 // the line: it is asked for the card then.
 import { isAlone } from "./act.js";
 import { begun } from "./keep.js";
+import { fetches, inUse, moved, moving, open, rearrange, rest } from "./page.js";
 
 const many = 12, few = 6; // it begins with so many, and ends where fewer are left
 
-export function rows({ open, inUse, moved, moving, rearrange, rest, fetches }) {
+export function rows() {
   let compact = false, chosen = null;
   const holds = (card, focus) => card.contains(focus) && focus !== card && !focus.matches(".brief");
   const busy = (card) => begun(card) || isAlone(card) || card.alone || holds(card, document.activeElement) || card.querySelector(".problem:not([hidden])");

@@ -18,10 +18,20 @@ const watcher = new IntersectionObserver((list) => {
   }
 }, { rootMargin: "-96px 0px 0px 0px" }); // with the line above it below the bar
 
+// Whoever has a dialog or the menu open looks at no card.
+export const besides = () => document.querySelector("dialog[open], .menu[open]");
+// Words and buttons may lie over an end, or over the line above it.
+function covered(end) {
+  const { top, bottom } = end.getBoundingClientRect();
+  return [...document.querySelectorAll("#link, #unseen, #news, .many")].some((e) => {
+    const box = e.getBoundingClientRect();
+    return box.top < bottom && box.bottom > top - 44;
+  });
+}
 function note(end, hidden) {
   const card = end.closest(".card");
   if (!card?.isConnected) return;
-  const inside = inView(end, true), hides = document.hidden || document.querySelector("dialog[open]") || !inside;
+  const inside = inView(end, true), hides = document.hidden || besides() || covered(end) || !inside;
   if (!inside && end.checkVisibility()) { // outside of what is zoomed to
     missed.add(end);
     ready(card);

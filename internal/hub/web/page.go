@@ -80,6 +80,9 @@ func drawn(list []*hub.Record, draw func(*hub.Record) card) iter.Seq[card] {
 	}
 }
 
+// accepted is what only a hub replies to an answer: its scripts take nothing else for a yes.
+var accepted = map[string]bool{"accepted": true}
+
 // answerForm takes the page's form. Options are named by their place, which the
 // revision pins down.
 func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g given) error {
@@ -113,7 +116,7 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 	asJSON := strings.Contains(r.Header.Get("Accept"), "application/json")
 	switch {
 	case asJSON:
-		return reply(w, map[string]string{}, err)
+		return reply(w, accepted, err)
 	case err == nil && form.Get(pageField) != "":
 		data := s.waiting(d, view{secret: form.Get(pageField)})
 		if data["Said"] = "Your answer was accepted."; form.Get("do") == "cancel" {

@@ -270,7 +270,7 @@ func (s *Server) ofPush(_ *http.Request, d Device, g given) bool {
 }
 
 // act answers with a button of a push.
-func (s *Server) act(_ http.ResponseWriter, r *http.Request, d Device, g given) error {
+func (s *Server) act(w http.ResponseWriter, r *http.Request, d Device, g given) error {
 	var a act
 	if err := g.into(&a); err != nil {
 		return err
@@ -279,10 +279,11 @@ func (s *Server) act(_ http.ResponseWriter, r *http.Request, d Device, g given) 
 		return errPage
 	}
 	ref := hub.Ref{Group: groupNamed(a.Group), Conversation: decodeID(a.Conversation), ID: decodeID(a.Question), Revision: a.Revision, Fingerprint: a.Asked}
-	return s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) {
+	err := s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) {
 		if _, _, picks := shortly(rec); !slices.Contains(picks, a.Pick) {
 			return nil, badf("this is not decided without its card")
 		}
 		return []convert.Answer{{Selected: []string{rec.Call.Questions[0].Options[a.Pick].Label}}}, nil
 	})
+	return reply(w, accepted, err)
 }

@@ -1,6 +1,7 @@
 package hands_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -139,11 +140,14 @@ func TestAReplyOfAnother(t *testing.T) {
 	r := s.permit("c1", "Bash", "execute", "", map[string]any{"command": "make"})
 	p := s.visit(b, 390, false)
 	p.hears()
-	p.eval(`window.fetch = ((ask) => async (...what) => what[0] === "/answer" && !window.ours ? new Response("<html>Log in to this network", { status: 200 }) : ask(...what))(fetch); 0`)
-	p.click(".acts .allow:enabled")
-	p.until(`told.includes("The hub cannot be reached. What you wrote is still here; try again.")`)
-	require.Equal(t, "0", p.eval(`document.querySelectorAll(".over").length`))
-	s.open(r)
+	for _, said := range []string{"<html>Log in to this network", "{}", `{"login":"https://sso.example"}`, "null", ""} {
+		p.eval(fmt.Sprintf(`told.length = 0; window.ask ??= fetch; window.fetch = async (...what) => what[0] === "/answer" && !window.ours ? new Response(%q, { status: 200 }) : ask(...what); 0`, said))
+		p.click(".acts .allow:enabled")
+		p.until(`told.includes("The hub cannot be reached. What you wrote is still here; try again.")`)
+		require.Equal(t, "0", p.eval(`document.querySelectorAll(".over").length`), said)
+		s.open(r)
+		p.until(`told.includes("The hub is back. This was not sent.")`)
+	}
 	p.eval(`window.ours = true; 0`)
 	p.click(".acts .allow:enabled")
 	require.Equal(t, []string{"Allow"}, s.answered(r)[0].Selected)

@@ -78,10 +78,12 @@ func TestPageAnswersByAPush(t *testing.T) {
 	require.Regexp(t, `^\[\["Not sent: Reject",".*answered.*"\]\]$`, shown())
 
 	// What another replies in the hub's place says nothing.
-	w.eval(`self.fetch = async () => new Response("<html>Log in to this network", { status: 200 }); 0`)
-	w.happens(`new PushEvent("push", { data: ` + string(quoted(string(said))) + ` })`)
-	w.happens(`new NotificationEvent("notificationclick", { notification: (await self.registration.getNotifications())[0], action: "0" })`)
-	require.JSONEq(t, `[["Not sent: Allow","The hub cannot be reached. Open it to answer."]]`, shown())
+	for _, reply := range []string{`"<html>Log in to this network", { status: 200 }`, `"", { status: 200 }`, `"{}", { status: 200 }`, `"", { status: 502 }`} {
+		w.eval(`self.fetch = async () => new Response(` + reply + `); 0`)
+		w.happens(`new PushEvent("push", { data: ` + string(quoted(string(said))) + ` })`)
+		w.happens(`new NotificationEvent("notificationclick", { notification: (await self.registration.getNotifications())[0], action: "0" })`)
+		require.JSONEq(t, `[["Not sent: Allow","The hub cannot be reached. Open it to answer."]]`, shown(), reply)
+	}
 }
 
 // granted waits until a worker may show something, which it may learn late.

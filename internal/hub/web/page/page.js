@@ -252,20 +252,21 @@ async function post({ card, doing, body, words }) {
   try {
     const keepalive = body.toString().length < 60000; // browsers take no more of what outlives the page
     const reply = await fetch("/answer", { method: "POST", body, keepalive, headers: headers({ Accept: "application/json" }), signal: AbortSignal.timeout?.(30000) });
-    const said = await reply.json(); // or another has replied
-    if (reply.ok) {
+    const said = await reply.json();
+    if (!said.accepted && !said.error) throw Error(); // another has replied in the hub's place
+    if (said.accepted) {
       let next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
       if (compact()) next ??= after(card);
       const told = card.querySelector(".steps *"); // by the stream
       end(card, { cancel: "Dismissed", decline: "Declined" }[doing] ?? words, card.mine, told ? null : stepsOf({ by: card.mine, receipt: "accepted" }));
       if (next && card.alone) advance(next);
     } else if (delete card.mine, reply.status === 409) {
-      end(card, "Not accepted", said.error ?? "it was already answered", []);
+      end(card, "Not accepted", said.error, []);
     } else {
       if (reply.status === 401) alert("You are logged out. Not sent: " + card.dataset.topic); // and the page goes
-      problem(card, sentence(said.error ?? "the hub did not accept it. Try again."));
+      problem(card, sentence(said.error));
     }
-    return reply.ok;
+    return Boolean(said.accepted);
   } catch (e) {
     delete card.mine;
     problem(card, e.name === "TimeoutError" ? "The hub has not replied: it may have your answer, or not. Try again; only one counts." : lost);

@@ -29,8 +29,8 @@ async function act({ card, tag, ref, buttons }, action) {
   let problem = "The hub cannot be reached.";
   try {
     const reply = await fetch("/act", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...ref, pick: Number(action), token: button.token }) });
-    const said = await reply.text(); // nothing, if it was accepted
-    problem = said && JSON.parse(said).error;
+    const said = await reply.json();
+    problem = said.accepted ? "" : said.error ?? problem; // another may have replied in the hub's place
   } catch {} // said below
   const text = problem ? { title: "Not sent: " + button.title, body: problem + " Open it to answer." } : { title: "Sent: " + button.title, body: "" };
   return self.registration.showNotification(text.title, { body: text.body, tag, silent: !problem, icon: "/icon-192.png", data: { card: problem ? card : "" } });

@@ -1,6 +1,7 @@
 package hands_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,4 +43,32 @@ func TestWhatIsCoveredWasNotSeen(t *testing.T) {
 			s.open(r)
 		})
 	}
+}
+
+// What is in the menu comes and goes while it is open: a click on a row that has just moved is
+// for nothing, as it is on a card; so is one on a card that the menu has lain over until now.
+func TestAMenuThatMovesIsNotPressed(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r := s.permit("c1", "Bash", "execute", "", map[string]any{"command": "make"})
+	p := s.visit(b, 390, false)
+	p.until(`document.querySelector(".acts .allow:enabled")`)
+	p.click("#menu summary")
+	p.until(`document.querySelector("#menu[open]") && document.getElementById("ask-notify").checkVisibility() && !document.querySelector(".moved")`)
+	const press = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => { document.querySelector("%s").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1 })); done(); }))); `
+	for _, hidden := range []string{"false", "true"} {
+		p.eval(`document.getElementById("news").textContent = ""; document.getElementById("notify-kinds").hidden = ` + hidden + `; ` + fmt.Sprintf(press, "#keys-button"))
+		require.Equal(t, `"The page has just moved. Click again."`, p.eval(`document.getElementById("news").textContent`))
+		require.Equal(t, "true", p.eval(`document.getElementById("menu").open`))
+		p.until(`!document.querySelector(".moved")`)
+	}
+	p.click("#keys-button")
+	p.until(`document.querySelector("#keys[open]")`)
+	p.eval(`document.getElementById("keys").close(); document.getElementById("menu").open = true; 0`)
+	p.waits(800)
+	p.eval(`document.getElementById("menu").open = false; ` + fmt.Sprintf(press, ".acts .allow"))
+	p.waits(500)
+	s.open(r)
+	p.click(".acts .allow")
+	s.answered(r)
 }

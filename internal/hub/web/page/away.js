@@ -1,14 +1,14 @@
 // Whether nobody sits at the terminals: then their hooks may wait for the page. The header
 // says so for as long as it is on: forgotten, terminals would look frozen.
 import { headers } from "./keep.js";
+import { moved, say } from "./page.js";
 
-export function away(say, settling) {
+export function away() {
   const box = document.querySelector("#away input"), back = document.getElementById("back");
-  let since; // when it came, or went
   const told = async (reply) => {
     if (!reply.ok) throw new Error();
     box.checked = (await reply.json()).away;
-    if (back.hidden === box.checked) since = performance.now();
+    if (back.hidden === box.checked) moved(back.parentElement); // another button is in its place
     back.hidden = !box.checked;
   };
   const look = () => { if (!document.hidden) fetch("/away").then(told).catch(() => {}); };
@@ -22,7 +22,7 @@ export function away(say, settling) {
     }
   };
   box.onchange = () => set(box.checked);
-  back.onclick = (event) => { event.timeStamp - since > settling ? set(false) : say("The page has just moved. Click again."); }; // another button was there
+  back.onclick = () => set(false);
   document.getElementById("menu").addEventListener("toggle", (event) => { if (event.target.open) look(); });
   document.addEventListener("visibilitychange", look);
   setInterval(look, 30000); // acp-bridge away says so elsewhere

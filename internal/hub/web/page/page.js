@@ -109,6 +109,13 @@ function turns(card) {
 // What was over the cards is gone, or what was in one: others are under the hand now.
 const bared = () => open().forEach(moved);
 document.addEventListener("close", bared, true); // dialogs
+byId("menu").ontoggle = bared;
+// What comes and goes in the open menu moves its rows.
+let tallMenu = 0;
+new ResizeObserver(([{ contentRect: { height } }]) => {
+  if (tallMenu && height) moved(document.querySelector(".bar"));
+  tallMenu = height;
+}).observe(document.querySelector(".sheet"));
 // Notes which cards a change moves on the screen.
 export function moving(change) {
   const before = new Map(open().filter((c) => !c.hidden).map((c) => [c, top(c)]));
@@ -576,11 +583,11 @@ setInterval(times, 10000);
 
 // A click is for what was there when it began: when the pointer went down.
 let began = null;
-document.addEventListener("pointerdown", (event) => { began = { timeStamp: event.timeStamp, card: event.target.closest?.(".card") }; }, true);
+document.addEventListener("pointerdown", (event) => { began = { timeStamp: event.timeStamp, card: event.target.closest?.(".card, .bar") }; }, true);
 let byKey = false, pointed = null; // how something was pressed last; the radio button of a label
 let counted = null; // the card of the last click; the second of a double click is for what the first was for
 document.addEventListener("click", (event) => {
-  const card = event.target.closest(".card"), press = began ?? { timeStamp: event.timeStamp, card };
+  const card = event.target.closest(".card, .bar"), press = began ?? { timeStamp: event.timeStamp, card };
   const stray = press.card !== card || event.detail > 1 && counted !== card;
   began = null;
   byKey = event.detail === 0;
@@ -708,7 +715,7 @@ export const { draw, choose, compact } = rows();
 lazily("#phone-button", "phone", { headers });
 lazily("#keys-button", "sheet");
 lazily(".bulk", "bulk", { open, may, allowing, hold, release, read, stop, labelOf, countSeen, bared, settling });
-away(say, settling);
+away();
 keys();
 open().forEach(begin);
 if (open().some((c) => c.matches(".stub") && begun(c))) refreshSoon();

@@ -2,10 +2,12 @@ package hands_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -71,4 +73,45 @@ func TestAMenuThatMovesIsNotPressed(t *testing.T) {
 	s.open(r)
 	p.click(".acts .allow")
 	s.answered(r)
+}
+
+// The line with Undo is in view on every screen, however tall its card is, and moves nothing
+// under the hand.
+func TestUndoIsInViewOnSmallScreens(t *testing.T) {
+	t.Parallel()
+	q := convert.Question{Text: "Which way should the sessions go to Redis?", Header: "Sessions"}
+	for _, label := range []string{"All at once", "Write through first", "Only new ones", "Not at all"} {
+		q.Options = append(q.Options, convert.Option{Label: label, Description: strings.Repeat("what it means for those who are logged in, and what it costs. ", 2)})
+	}
+	for _, size := range [][2]int{{390, 700}, {844, 390}, {1100, 500}, {320, 480}} {
+		for _, options := range []int{4, 60} {
+			t.Run(fmt.Sprint(size, options), func(t *testing.T) {
+				t.Parallel()
+				b, s := newChromium(t), newSite(t, hub.Options{})
+				long := q
+				for i := 4; i < options; i++ {
+					long.Options = append(long.Options, convert.Option{Label: fmt.Sprint("option ", i)})
+				}
+				r := s.ask("c1", long)
+				p := s.visit(b, size[0], false)
+				p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 900})
+				run := p.holdsBack(s.url)
+				p.until(`document.querySelector(".card .option")`)
+				places := func() string {
+					return p.eval(`[...document.querySelectorAll(".option label")].map((e) => Math.round(e.getBoundingClientRect().top))`)
+				}
+				before := places()
+				x, y := p.middle(".option label")
+				p.presses(x, y, 1)
+				p.until(`document.querySelector(".sending:not([hidden])")`)
+				p.until(seesAll(".sending .undo"))
+				p.until(seesAll(".sending .now"))
+				require.Equal(t, before, places())
+				p.click(".undo")
+				p.until(`document.querySelector(".sending").hidden`)
+				run()
+				s.open(r)
+			})
+		}
+	}
 }

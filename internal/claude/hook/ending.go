@@ -156,15 +156,16 @@ func (e Event) asReplied(h Held) bool {
 	return !accepts || e.Permits != "default" && e.Permits != "auto"
 }
 
-// refused takes it that the batch of an asking is over, and its tool has not run.
+// refused takes it that the batch of an asking is over, and nothing told that its tool ran.
+// That may be lost: whether a person said no in the terminal is not known.
 func (e Event) refused(h Held) Ending {
 	switch {
 	case h.Reply == nil:
-		return Ending{What: Over, Why: "it was rejected in the terminal"}
+		return Ending{What: Over, Why: "Claude Code went on without it, as after a no in the terminal"}
 	case gjson.GetBytes(h.Reply, behavior).Str == "deny":
 		return Ending{What: Arrived}
 	}
-	return Ending{What: Late, Why: "it was rejected in the terminal before"}
+	return Ending{What: Late, Why: "Claude Code went on without it before, as after a no in the terminal"}
 }
 
 func sameAnswers(a, b gjson.Result) bool {

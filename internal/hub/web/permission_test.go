@@ -75,8 +75,8 @@ func TestPermissionWithoutItsEnd(t *testing.T) {
 func TestAPlanThatWasEdited(t *testing.T) {
 	s := siteBeside(t)
 	for i, c := range []struct{ pick, plan, want string }{
-		{"0", "# Plan\r\n\r\n1. Build", "{}"}, {"0", "# Plan\n\n1. Ship", "the plan was edited"}, {"2", "# Plan\n\n1. Ship", "{}"},
-		{"3", " ", "write the plan"}, {"3", "# Plan\n\n1. Ship", "{}"}, {"4", "# Plan", "not an option"}, {"-1", "# Plan", "not an option"},
+		{"0", "# Plan\r\n\r\n1. Build", `{"accepted":true}`}, {"0", "# Plan\n\n1. Ship", "the plan was edited"}, {"2", "# Plan\n\n1. Ship", `{"accepted":true}`},
+		{"3", " ", "write the plan"}, {"3", "# Plan\n\n1. Ship", `{"accepted":true}`}, {"4", "# Plan", "not an option"}, {"-1", "# Plan", "not an option"},
 	} {
 		r := s.permit(fmt.Sprint("c", i), "ExitPlanMode", "switch_mode", "", map[string]any{"plan": "# Plan\n\n1. Build"}, func(a *hub.Asking) {
 			a.About.Picks, a.Call.Questions[0].Options = append(a.About.Picks, "allow_edited"), append(a.Call.Questions[0].Options, convert.Option{Label: "Yes, with my plan"})

@@ -135,7 +135,7 @@ func TestAButtonOfAPush(t *testing.T) {
 		require.True(t, s.find("c", r.ID).Open(), why)
 	}
 	s.expect(403, "POST", "/conversations/c/respond", `{"answers":{"Bash":"Allow"}}`, worker...)
-	s.expect(200, "POST", "/act", posts["Allow"], worker...)
+	require.JSONEq(t, `{"accepted":true}`, s.expect(200, "POST", "/act", posts["Allow"], worker...))
 	require.Equal(t, []string{"Allow"}, s.find(r.Conversation, r.ID).End.Answers[0].Selected)
 	s.expect(409, "POST", "/act", posts["Reject"], worker...)
 

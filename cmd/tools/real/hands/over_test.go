@@ -115,3 +115,35 @@ func TestUndoIsInViewOnSmallScreens(t *testing.T) {
 		}
 	}
 }
+
+// The line with Undo may come over the very option that was tapped: the second of two clicks
+// neither takes the answer back in silence nor sends it at once.
+func TestALineOverWhatWasTapped(t *testing.T) {
+	t.Parallel()
+	for _, button := range []string{".undo", ".now"} {
+		t.Run(button, func(t *testing.T) {
+			t.Parallel()
+			b, s := newChromium(t), newSite(t, hub.Options{})
+			q := convert.Question{Text: "Which one?"}
+			for i := range 40 {
+				q.Options = append(q.Options, convert.Option{Label: fmt.Sprint("option ", i)})
+			}
+			r := s.ask("c1", q)
+			p := s.phone(b)
+			run := p.holdsBack(s.url)
+			p.click(".option label")
+			p.until(seesAll(".sending:not([hidden]) .undo"))
+			x, y := p.middle(".sending " + button)
+			p.click(".undo")
+			p.until(`document.querySelector(".sending").hidden && !document.querySelector(".moved")`)
+			p.waits(600)
+			require.Equal(t, "true", p.eval(fmt.Sprintf(`document.elementFromPoint(%f, %f).closest(".option label") !== null`, x, y)))
+			p.presses(x, y, 2)
+			p.until(`document.getElementById("news").textContent === "Not sent: you went on with this card."`)
+			require.Equal(t, "1", p.eval(`document.querySelectorAll("input:checked").length`))
+			run()
+			p.waits(300)
+			s.open(r)
+		})
+	}
+}

@@ -113,7 +113,7 @@ byId("menu").ontoggle = bared;
 // What comes and goes in the open menu moves its rows.
 let tallMenu = 0;
 new ResizeObserver(([{ contentRect: { height } }]) => {
-  if (tallMenu && height) moved(document.querySelector(".bar"));
+  if (tallMenu && height) moved(byId("menu").parentElement);
   tallMenu = height;
 }).observe(document.querySelector(".sheet"));
 // Notes which cards a change moves on the screen.
@@ -585,10 +585,10 @@ setInterval(times, 10000);
 let began = null;
 document.addEventListener("pointerdown", (event) => { began = { timeStamp: event.timeStamp, card: event.target.closest?.(".card, .bar") }; }, true);
 let byKey = false, pointed = null; // how something was pressed last; the radio button of a label
-let counted = null; // the card of the last click; the second of a double click is for what the first was for
+let counted = null; // the card of the last click, or its line with Undo; the second of a double click is for what the first was for
 document.addEventListener("click", (event) => {
   const card = event.target.closest(".card, .bar"), press = began ?? { timeStamp: event.timeStamp, card };
-  const stray = press.card !== card || event.detail > 1 && counted !== card;
+  const part = event.target.closest(".sending, .card, .bar"), stray = press.card !== card || event.detail > 1 && counted !== part;
   began = null;
   byKey = event.detail === 0;
   if (!byKey) counted = null;
@@ -604,7 +604,7 @@ document.addEventListener("click", (event) => {
       say("This is still being sent.");
     }
     if (byKey) return;
-    counted = card;
+    counted = part;
     pointed = event.target.closest("label")?.control;
     setTimeout(() => { pointed = null; }); // its click comes at once, if it comes
   }

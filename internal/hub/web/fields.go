@@ -78,7 +78,9 @@ func (c *card) field(r *hub.Record, v *cardQuestion) {
 const manyOptions = 6
 
 // input picks the browser's input for a field. A switch needs a default: without one,
-// nobody has said yet whether it is on or off.
+// nobody has said yet whether it is on or off. What is sent of a number or an address is what
+// the browser's own field makes of it, and shows: one that reads 1,500 as its person's
+// language has it sends 1500, and one may write a host's name in ASCII.
 func (v *cardQuestion) input(q convert.Question) {
 	if t, ok := map[string][2]string{"integer": {"number", "1"}, "number": {"number", "any"}, "email": {"email"}, "uri": {"url"}, "date": {"date"}}[q.Format]; ok && q.OwnWords && !v.Secret {
 		v.Type, v.Step = t[0], t[1]

@@ -231,7 +231,8 @@ function unseenPick(card) {
   return option;
 }
 
-// Whoever leaves the page has answered.
+// Whoever leaves the page has answered: also by a link, be it in the card itself. There is no
+// Undo on the other side, and what was not sent would wait unnoticed.
 const sendAll = () => {
   for (const card of open()) (isPressed(card) ? halt : release)(card);
   return Promise.all(open().map((card) => card.way));

@@ -173,14 +173,10 @@ func readReplies(name string, data []byte, form bool) ([]json.RawMessage, error)
 	}
 	var replies []json.RawMessage
 	if json.Unmarshal(data, &replies) != nil || replies == nil {
-		return nil, usagef("replies: expected a JSON array with one reply per request, got %s", kindOf(data))
+		return nil, usagef("replies: expected a JSON array with one reply per request, got %s", cmp.Or(kinds[bytes.TrimSpace(data)[0]], "a number"))
 	}
 	return replies, nil
 }
 
-// kindOf names what a JSON document is, for an error.
-func kindOf(data []byte) string {
-	return cmp.Or(kinds[bytes.TrimSpace(data)[0]], "a number")
-}
-
+// kinds are what a JSON document is by how it begins, for an error.
 var kinds = map[byte]string{'{': "an object", '[': "an array", '"': "a string", 't': "a boolean", 'f': "a boolean", 'n': "null"}

@@ -143,11 +143,11 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 	if err != nil {
 		return err
 	}
-	leave, ok := s.room(d, len(a.document))
+	leave, ok := s.room(s.bytes, d, len(a.document))
 	if !ok {
 		a.wait = 0 // whoever asks comes back
 	}
-	rec, err := s.wait(r.Context(), a.rec, a.wait, d)
+	rec, err := s.wait(r.Context(), a.rec, a.wait, d, true)
 	if leave(); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (s *Server) left(w http.ResponseWriter, r *http.Request, d Device, g given)
 // endAsk replies with what came of it. An outcome for which there is no room is not taken:
 // whoever asks comes back.
 func (s *Server) endAsk(w http.ResponseWriter, r *http.Request, d Device, a *asks, rec *hub.Record) error {
-	leave, room := s.room(d, rec.Size())
+	leave, room := s.room(s.bytes, d, rec.Size())
 	defer leave()
 	mine, err := s.takes(r, a, rec, room)
 	if err != nil {
@@ -359,7 +359,7 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) e
 	if rec, err = s.askedLast(r, d, rec); err != nil {
 		return err
 	}
-	if rec, err = s.wait(r.Context(), rec, wait, d); err != nil {
+	if rec, err = s.wait(r.Context(), rec, wait, d, rec.Asker == "" && rec.Of(d.id())); err != nil {
 		return err
 	}
 	if !rec.Open() && rec.End.By == "" {
@@ -383,10 +383,10 @@ func (s *Server) askedLast(r *http.Request, d Device, rec *hub.Record) (*hub.Rec
 	return s.asked(r, d)
 }
 
-// wait waits for a question to be settled. The asker counts as there if it is its
-// device that waits: others only look. It returns an error if the device was removed
-// meanwhile: then it gets nothing.
-func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, by Device) (*hub.Record, error) {
+// wait waits for a question to be settled. Whoever asks counts as there meanwhile: others only
+// look, also with the credential of a process that has a name. It returns an error if the
+// device was removed meanwhile: then it gets nothing.
+func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, by Device, asks bool) (*hub.Record, error) {
 	if wait == 0 || !rec.Open() {
 		return rec, nil
 	}
@@ -395,7 +395,7 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 	defer cancel()
 	defer context.AfterFunc(device, cancel)()
 	defer context.AfterFunc(s.serving, cancel)()
-	if rec.Of(by.id()) {
+	if asks {
 		rec = s.board.Wait(ctx, rec)
 	} else {
 		rec = s.board.Watch(ctx, rec)

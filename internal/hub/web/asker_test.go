@@ -32,12 +32,11 @@ func TestWhatWasSaidElsewhereIsNoAnswer(t *testing.T) {
 	require.Equal(t, convert.Answered, r.ResultFor("p1").Status)
 }
 
-// A phone that looks does not keep an agent there that is gone.
+// Whoever looks does not keep a process there that is gone, also with its credential.
 func TestALookIsNoAsker(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{Lease: 200 * time.Millisecond})
-	bot := s.device("bot", web.CanAsk)
-	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", "Bearer "+bot)
+	s.expect(202, "POST", "/conversations/c1/ask?dialect=bridge", `{"name":"toolu_1","asker":"a","call":{"ID":"toolu_1","Questions":[{"Text":"Which database?","Options":[{"Label":"SQLite"},{"Label":"PostgreSQL"}]}]}}`)
 	looked := make(chan string)
 	go func() { looked <- s.expect(200, "GET", "/conversations/c1/questions/toolu_1?wait=5m", "") }()
 	require.Eventually(t, func() bool {

@@ -239,11 +239,11 @@ type stream struct {
 }
 
 // errCrowded means that as much is on its way to a device as may be.
-var errCrowded = statusError{http.StatusTooManyRequests, "too much is on its way to this device: wait until it has taken that"}
+var errCrowded = statusError{http.StatusTooManyRequests, "too much is on its way to or from this device: wait until that has come"}
 
 // long sends what is long, if there is room for it.
 func (s *Server) long(w http.ResponseWriter, d Device, body []byte) error {
-	leave, ok := s.room(d, len(body))
+	leave, ok := s.room(s.bytes, d, len(body))
 	defer leave()
 	if !ok {
 		return errCrowded
@@ -253,11 +253,11 @@ func (s *Server) long(w http.ResponseWriter, d Device, body []byte) error {
 
 // room is that for what is long and on its way to a device, or kept while it waits: each of
 // its readers may be slow. It lasts until leave is called.
-func (s *Server) room(d Device, n int) (leave func(), ok bool) {
-	if n <= maxChunk || !s.take(s.bytes, d, n, s.mostBytes) {
+func (s *Server) room(bytes map[string]int, d Device, n int) (leave func(), ok bool) {
+	if n <= maxChunk || !s.take(bytes, d, n, s.mostBytes) {
 		return func() {}, n <= maxChunk
 	}
-	return func() { s.release(s.bytes, d, n) }, true
+	return func() { s.release(bytes, d, n) }, true
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

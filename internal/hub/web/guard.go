@@ -112,7 +112,7 @@ func (s *Server) given(w http.ResponseWriter, r *http.Request, d Device, cookie 
 	if r.Form, err = readQuery(r.URL.RawQuery); err != nil || to.change == nil {
 		return g, err
 	}
-	if g, err = s.give(w, r, to.takes); err != nil {
+	if g, err = s.give(w, r, d, to.takes); err != nil {
 		return g, err
 	}
 	if cookie && !to.proof(r, d, g) {

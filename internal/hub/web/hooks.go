@@ -59,7 +59,7 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 		s.log.Info("a hook's question is asked in the terminal alone", "err", err)
 		return reply(w, hook.NoSay, nil)
 	}
-	leave, ok := s.room(d, len(g.json)) // what it waits with
+	leave, ok := s.room(s.bytes, d, len(g.json)) // what it waits with
 	if !ok {
 		return &hub.BoundError{What: "bytes of what waits", Limit: s.mostBytes}
 	}
@@ -101,9 +101,9 @@ func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec 
 	if blocks {
 		wait = cmp.Or(s.opts.Block, BlockTime)
 	}
-	rec, err := s.wait(r.Context(), rec, wait, d)
+	rec, err := s.wait(r.Context(), rec, wait, d, true)
 	for err == nil && blocks && rec.Open() && s.access.Away(rec.Group) && r.Context().Err() == nil && s.serving.Err() == nil {
-		rec, err = s.wait(r.Context(), rec, lookTime, d)
+		rec, err = s.wait(r.Context(), rec, lookTime, d, true)
 	}
 	switch {
 	case named && r.Context().Err() != nil: // it comes back, for its answer, too

@@ -48,6 +48,8 @@ const (
 	// browser is away.
 	pushTime = 10 * time.Second
 	pushKeep = 24 * time.Hour
+	// contact is whom a push service may turn to, where the hub has no address.
+	contact = "https://github.com/acp-bridge/acp-bridge"
 	// pushesAtOnce is how many are under way.
 	pushesAtOnce = 8
 )
@@ -215,7 +217,7 @@ func (s *Server) push(ctx context.Context, p subscription, key pushKey, id strin
 	got, err := webpush.SendNotificationWithContext(ctx, body, &webpush.Subscription{
 		Endpoint: p.Endpoint, Keys: webpush.Keys{P256dh: p.Key, Auth: p.Auth},
 	}, &webpush.Options{
-		HTTPClient: cmp.Or(s.opts.PushClient, publicClient), Subscriber: s.subject(), Topic: id, TTL: int(pushKeep.Seconds()), Urgency: webpush.UrgencyHigh,
+		HTTPClient: cmp.Or(s.opts.PushClient, publicClient), Subscriber: cmp.Or(s.opts.URL, contact), Topic: id, TTL: int(pushKeep.Seconds()), Urgency: webpush.UrgencyHigh,
 		VAPIDPublicKey: key.Public, VAPIDPrivateKey: key.Private,
 	})
 	if err != nil {
@@ -231,9 +233,4 @@ func (s *Server) push(ctx context.Context, p subscription, key pushKey, id strin
 	case got.StatusCode >= 300:
 		s.log.Warn("a push was not taken", "device", p.Device, "status", got.StatusCode)
 	}
-}
-
-// subject is whom a push service may turn to.
-func (s *Server) subject() string {
-	return cmp.Or(s.opts.URL, "https://github.com/acp-bridge/acp-bridge")
 }

@@ -83,7 +83,9 @@ func fits(rec *hub.Record, answers []convert.Answer) error {
 func (s *Server) cancel(_ http.ResponseWriter, r *http.Request, d Device, _ given) error {
 	ref, err := s.refOf(r, d)
 	if err == nil {
-		ref.Means = func(o *hub.Record) bool { return o.End.Status() != convert.Answered } // it may come once more, or late
+		ref.Means = func(o *hub.Record) bool { // it may come once more, or late: somebody else was quicker
+			return o.End.Status() != convert.Answered || o.End.By != d.Name
+		}
 		_, err = s.board.Cancel(r.Context(), ref, d.Name)
 	}
 	return err

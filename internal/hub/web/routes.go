@@ -110,7 +110,7 @@ func (s *Server) table() map[string]route {
 const cardFields = "page group conversation question revision asked seen whole plan do a* b* t* n*"
 
 // give reads the names and the body of a change. It is the one way to them.
-func (s *Server) give(w http.ResponseWriter, r *http.Request, t takes) (g given, err error) {
+func (s *Server) give(w http.ResponseWriter, r *http.Request, d Device, t takes) (g given, err error) {
 	for name := range r.Form {
 		if !known(t.query, name) {
 			return g, unknownName("parameter", name, t.query)
@@ -120,7 +120,13 @@ func (s *Server) give(w http.ResponseWriter, r *http.Request, t takes) (g given,
 	if err != nil {
 		return g, err
 	}
-	data, err := s.readUpTo(w, r, cmp.Or(t.most, maxBody))
+	most := cmp.Or(t.most, maxBody)
+	leave, ok := s.room(s.coming, d, int(min(uint64(r.ContentLength), uint64(most)))) // all of it, if it does not say how much
+	defer leave()
+	if !ok {
+		return g, errCrowded
+	}
+	data, err := s.readUpTo(w, r, most)
 	if err != nil {
 		return g, err
 	}

@@ -139,6 +139,7 @@ type Server struct {
 	of        map[string]int      // streams, by device, and of everybody
 	lists     map[string]int      // replies that may be large, by device
 	bytes     map[string]int      // of what is long and on its way, by device
+	coming    map[string]int      // of bodies
 	mostBytes int                 // of those of a device
 	failures  map[string]*failure // by address
 }
@@ -147,7 +148,7 @@ type Server struct {
 func New(board *hub.Board, access *Access, o Options) *Server {
 	s := &Server{
 		board: board, access: access, opts: o, log: o.Logger, mux: &mux{ServeMux: http.NewServeMux()},
-		hosts: map[string]bool{"localhost": true}, failures: map[string]*failure{}, of: map[string]int{}, lists: map[string]int{}, bytes: map[string]int{}, mostBytes: maxBytesOf, body: bodyTime,
+		hosts: map[string]bool{"localhost": true}, failures: map[string]*failure{}, of: map[string]int{}, lists: map[string]int{}, bytes: map[string]int{}, coming: map[string]int{}, mostBytes: maxBytesOf, body: bodyTime,
 		since: time.Now().UTC().Truncate(time.Second), most: mostStreams(openFiles()),
 	}
 	s.frames.store = board.Name()

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -165,6 +166,40 @@ func TestBytesOnTheirWay(t *testing.T) {
 	require.Greater(t, again.Body.Len(), size)
 	acptest.Must(s.board.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "q", Revision: 2}, says, Owner))
 	longs(http.StatusOK, http.StatusOK)
+}
+
+// Bodies that come at once are bounded by device, as long as they say, or may be.
+func TestBodiesThatCome(t *testing.T) {
+	s := serveInside(t)
+	s.mostBytes = maxBody
+	post := func(body io.Reader) int {
+		r, w := httptest.NewRequest("POST", "http://localhost/conversations/c/ask", body), httptest.NewRecorder()
+		r.Header.Set("Authorization", "Bearer the-token-of-the-owner")
+		r.Header.Set("Content-Type", jsonKind)
+		s.ServeHTTP(w, r)
+		return w.Code
+	}
+	slow, more := io.Pipe()
+	code := make(chan int)
+	go func() { code <- post(slow) }()
+	acptest.Must(more.Write([]byte("{")))
+	require.Equal(t, http.StatusTooManyRequests, post(strings.NewReader(strings.Repeat(" ", 2*maxChunk))))
+	more.Close()
+	require.Equal(t, http.StatusBadRequest, <-code)
+}
+
+// One device's turns push out no other's, and whoever reads on has each once.
+func TestTurnsOfADevice(t *testing.T) {
+	var list turns
+	for i := range 2 * maxTurns {
+		list.add(turn{device: []string{"bot", "other"}[min(i, 1)], Text: fmt.Sprint(i)})
+	}
+	kept, count, _ := list.after(0)
+	require.Len(t, kept, 1+maxTurns)
+	require.Equal(t, "bot", kept[0].device)
+	list.add(turn{device: "bot", Text: "again"})
+	since, _, _ := list.after(count - 1)
+	require.Equal(t, []string{fmt.Sprint(2*maxTurns - 1), "again"}, []string{since[0].Text, since[1].Text})
 }
 
 // heap is what is in use.

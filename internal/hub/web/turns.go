@@ -38,6 +38,7 @@ type turn struct {
 	// Prompt is with what it began, for the conversation's own page.
 	Prompt string `json:"-"`
 	device string
+	number int // among all that there ever were
 }
 
 // maxWords is how much is told of what an agent said last, and of its folder, maxAgent of its name.
@@ -114,14 +115,21 @@ type turns struct {
 	wake  chan struct{}
 }
 
+// maxTurns is how many are kept of a device.
 const maxTurns = 256
 
 func (t *turns) add(n turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.list = append(t.list, n)
-	t.list = t.list[max(0, len(t.list)-maxTurns):]
 	t.count++
+	n.number = t.count
+	t.list = append(t.list, n)
+	kept := map[string]int{}
+	for i, o := range slices.Backward(t.list) {
+		if kept[o.device]++; kept[o.device] > maxTurns {
+			t.list = slices.Delete(t.list, i, i+1)
+		}
+	}
 	if t.wake != nil {
 		close(t.wake)
 		t.wake = nil
@@ -183,7 +191,8 @@ func (t *turns) after(n int) (list []turn, count int, more <-chan struct{}) {
 		t.wake = make(chan struct{})
 	}
 	if n >= 0 {
-		list = append(list, t.list[max(0, len(t.list)-(t.count-n)):]...)
+		i, _ := slices.BinarySearchFunc(t.list, n+1, func(o turn, n int) int { return o.number - n })
+		list = append(list, t.list[i:]...)
 	}
 	return list, t.count, t.wake
 }

@@ -2,6 +2,7 @@ package hubstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -72,6 +73,8 @@ func TestAWriteWhoseReplyIsLost(t *testing.T) {
 	go func() { _ = direct.Watch(t.Context(), func(e hubstore.Entry) { seen <- e }, func() {}) }()
 	first := acptest.Must(s.Create(t.Context(), "a", []byte("0")))
 	require.Equal(t, first, (<-seen).Revision)
+	fourth := acptest.Must(s.Create(t.Context(), "d", []byte("0")))
+	require.Equal(t, fourth, (<-seen).Revision)
 	type written struct {
 		revision uint64
 		err      error
@@ -79,6 +82,13 @@ func TestAWriteWhoseReplyIsLost(t *testing.T) {
 	for name, write := range map[string]func() (uint64, error){
 		"update": func() (uint64, error) { return s.Update(t.Context(), "a", []byte("mine"), first) },
 		"create": func() (uint64, error) { return s.Create(t.Context(), "b", []byte("mine")) },
+		"refused since": func() (uint64, error) {
+			var once error // who may write is removed behind it
+			return s.UpdateWhile(t.Context(), "d", []byte("mine"), fourth, func(context.Context) (err error) {
+				err, once = once, errors.New("no longer")
+				return err
+			})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy.Set(netfault.LoseReplies)

@@ -139,7 +139,8 @@ func (s *Store) put(ctx context.Context, what string, w write) (uint64, error) {
 	most := firstTime
 	for unsure := false; ; unsure = true {
 		revision, err := s.putOnce(ctx, w, most)
-		if refused, ok := errors.AsType[refusal](err); ok {
+		refused, isRefused := errors.AsType[refusal](err)
+		if isRefused && !unsure {
 			return 0, refused.error
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -152,12 +153,14 @@ func (s *Store) put(ctx context.Context, what string, w write) (uint64, error) {
 		if err = s.wrap(what, w.key, err); !s.shared {
 			return 0, err
 		}
-		if unsure && errors.Is(err, ErrConflict) {
-			// An attempt without a reply may be the one that was first.
+		if unsure && (isRefused || errors.Is(err, ErrConflict)) {
+			// An attempt without a reply may be the one that was first, before that was refused.
 			last, lost := s.lastOf(ctx, w.key)
 			switch {
 			case lost == nil && last.Revision > w.old && bytes.Equal(last.Value, w.value):
 				return last.Revision, nil
+			case lost == nil && isRefused:
+				return 0, refused.error
 			case lost == nil && last.Revision > w.old:
 				return 0, err
 			}

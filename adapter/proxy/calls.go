@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn"
-	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -140,7 +140,7 @@ func (c *calls) settle(m *message) bool {
 	case p.ctx.Err() != nil:
 		p.answer <- reply{err: p.ended()}
 	case given(m.err):
-		p.answer <- reply{err: peerError(m.err)}
+		p.answer <- reply{err: conn.PeerError(gjson.ParseBytes(m.err))}
 	default:
 		p.answer <- reply{result: json.RawMessage(cmp.Or(string(m.result), "null"))}
 	}
@@ -159,15 +159,6 @@ func (c *calls) close(err error) {
 		}
 	}
 	c.pending = nil
-}
-
-// peerError reads an error that a peer answered with. Whatever it is, it is one.
-func peerError(raw []byte) error {
-	e := &acp.RequestError{}
-	if err := json.Unmarshal(raw, e); err != nil {
-		return &acp.RequestError{Code: ndjson.Internal, Message: "an error that cannot be read"}
-	}
-	return e
 }
 
 // The lines of our own, without line ends.

@@ -40,9 +40,7 @@ func (p passed) add(id []byte) { p[idKey(id)]++ }
 func (p passed) take(id []byte) bool {
 	key := idKey(id)
 	n := p[key]
-	if n > 1 {
-		p[key] = n - 1
-	} else {
+	if p[key]--; n <= 1 {
 		delete(p, key)
 	}
 	return n > 0

@@ -20,10 +20,3 @@ func TestBrokenAnswer(t *testing.T) {
 	go io.Copy(p.editor.w, io.MultiReader(strings.NewReader(long), strings.NewReader(strings.Repeat("x", maxLine)), strings.NewReader("\"}\n")))
 	require.Contains(t, p.editor.said(), "Which database?", "in the conversation")
 }
-
-// Whatever is refused with is an error; one that can be read is told as it is.
-func TestPeerError(t *testing.T) {
-	for raw, want := range map[string]string{`{"code":-32601,"message":"no"}`: "no", `7`: "cannot be read"} {
-		require.ErrorContains(t, peerError([]byte(raw)), want)
-	}
-}

@@ -199,7 +199,7 @@ func (c *Conn) handleResponse(m message) {
 		if c.unread.Swap(true) {
 			level = slog.LevelDebug // a client that does not know an update says so each time
 		}
-		c.log.Log(context.Background(), level, "the peer could not read a line of ours", "code", peerError(m.err).Code)
+		c.log.Log(context.Background(), level, "the peer could not read a line of ours", "code", PeerError(m.err).Code)
 	case p == nil:
 		c.log.Debug("answer to no pending call ignored", "id", clip(m.id.Raw))
 	case p.heard != nil:
@@ -207,7 +207,7 @@ func (c *Conn) handleResponse(m message) {
 	case p.ctx.Err() != nil:
 		p.done <- reply{err: cancelledError(p.ctx, p.method)}
 	case given(m.err):
-		p.done <- reply{err: peerError(m.err)}
+		p.done <- reply{err: PeerError(m.err)}
 	case !m.result.Exists():
 		p.done <- reply{result: json.RawMessage("null")}
 	default:

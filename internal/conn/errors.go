@@ -50,9 +50,9 @@ func cancelledError(ctx context.Context, method string) error {
 	return fmt.Errorf("%s: %w: %w", method, err, cause)
 }
 
-// peerError reads the error member of a response. Peers send strings and other
+// PeerError reads the error member of a response. Peers send strings and other
 // things that are no error objects; whatever is there, it is an error.
-func peerError(v gjson.Result) *acp.RequestError {
+func PeerError(v gjson.Result) *acp.RequestError {
 	re := &acp.RequestError{Code: ndjson.Internal}
 	if !v.IsObject() {
 		re.Message = v.String()

@@ -89,12 +89,7 @@ func (p *proxy) initialize(line []byte, m *message) act {
 		p.log.Warn("the editor's initialize has parts that cannot be read; they are passed over", "err", err)
 	}
 	p.meet(r, nil)
-	empty := func(old []byte) []byte {
-		if old == nil || string(old) == "null" {
-			return []byte("{}")
-		}
-		return old
-	}
+	empty := unlessSet("{}")
 	params := edit(said, empty, "clientCapabilities", "elicitation", "form")
 	params = edit(params, empty, "clientCapabilities", "elicitation", "url")
 	return rewritten(line, "params", params)

@@ -1,19 +1,23 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/proc"
 )
 
@@ -33,7 +37,7 @@ func (p Profile) launch(ctx context.Context, c Command) (Command, *side, error) 
 		}
 	}
 	if p.Config != "" {
-		c.Env = append(c.Env, p.Config+"="+withFeature(getenv(c.Env, p.Config)))
+		c.configure(p.Config, unlessSet("true"), "features", "default_mode_request_user_input")
 	}
 	if p.SidePassword == "" {
 		return c, nil, nil
@@ -82,11 +86,12 @@ func (p Profile) openSide(c Command) (Command, *side, error) {
 		}
 	}
 	if port == "" || port == "0" {
-		free, err := freePort()
+		free, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return c, nil, fmt.Errorf("no port for the questions of %s: %w", p.Title, err)
 		}
-		port = strconv.Itoa(free)
+		free.Close()
+		_, port, _ = net.SplitHostPort(free.Addr().String())
 		c.Args = append(c.Args, "--port", port)
 	}
 	password := getenv(c.Env, p.SidePassword)
@@ -95,16 +100,6 @@ func (p Profile) openSide(c Command) (Command, *side, error) {
 		c.Env = append(c.Env, p.SidePassword+"="+password)
 	}
 	return c, newSide("http://127.0.0.1:"+port, p.Name, password), nil
-}
-
-// freePort is one that nobody listens on.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // getenv is the last value of a variable, as a process sees it.
@@ -117,17 +112,25 @@ func getenv(env []string, key string) string {
 	return ""
 }
 
-// withFeature is Codex's configuration with the feature that lets it ask outside
-// of its plan mode, unless the user has decided on that.
-func withFeature(config string) string {
-	keep := func(old []byte) []byte {
-		if old == nil {
-			return []byte("true")
-		}
-		return old
+// configure changes the configuration in JSON that an agent takes from a variable. What
+// the user has there stays, and what is no JSON as it is.
+func (c *Command) configure(key string, change func(old []byte) []byte, path ...string) {
+	config := []byte(cmp.Or(strings.TrimSpace(getenv(c.Env, key)), "{}"))
+	if clean.ValidJSON(config) {
+		c.Env = append(c.Env, key+"="+string(edit(config, change, path...)))
 	}
-	if strings.TrimSpace(config) == "" {
-		config = "{}"
+}
+
+//go:embed ask.js
+var askPlugin []byte
+
+// plug has OpenCode 2 load a question tool in place of its own, which it cannot show
+// over ACP. It is in a folder that is ours alone, and finds there whom it asks.
+func (c *Command) plug() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "acp-bridge-"); err != nil {
+		return "", err
 	}
-	return string(edit([]byte(config), keep, "features", "default_mode_request_user_input"))
+	plugin := filepath.Join(dir, "ask.js")
+	c.configure("OPENCODE_CONFIG_CONTENT", func(list []byte) []byte { return appended(list, quote(plugin)) }, "plugins")
+	return dir, os.WriteFile(plugin, askPlugin, 0o600)
 }

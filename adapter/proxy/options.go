@@ -58,7 +58,7 @@ const (
 	ToolWhereNeeded ToolUse = iota
 	// ToolAlways is for any agent.
 	ToolAlways
-	// ToolNever is for none.
+	// ToolNever is for none. OpenCode 2 then keeps its own, which shows nothing.
 	ToolNever
 )
 

@@ -69,14 +69,9 @@ func (t *tools) saw(profile Profile, session string, call gjson.Result) {
 		case ended:
 			delete(one.shown, id)
 		case !known && id != "" && len(one.shown) < maxTools && n.are(n.shows, one.name, call):
-			one.shown[id] = &shownCall{}
+			one.shown[id] = false
 		}
 	}
-}
-
-// shownCall is a tool call of the question tool that the agent shows.
-type shownCall struct {
-	taken bool // a call over MCP is known to be this one
 }
 
 // of lists the tools that serve a session.
@@ -107,38 +102,45 @@ var errWhichSession = errors.New("the agent does not say in which session it ask
 //	|--------------------------------|---------------------|-------------------------------------------|
 //	| names its tool call            | of the connection   | that one                                  |
 //	| does not                       | of the connection   | the only one there that no call has taken |
+//	| has a plugin of ours           | that the call names | that one                                  |
 //	| mixes up sessions' servers     | of that tool call   | the only one of all sessions              |
 //
 // Where there is no such tool call, or more than one, the question is one of its
 // own; of an agent that mixes sessions up, and has several, it is an error.
 func (t *tools) place(one *tool, id string, mixed bool) (session, call string, err error) {
+	if one == t.plugin {
+		if session, call, _ = strings.Cut(id, " "); t.p.sessions[session] == nil || t.p.sessions[session].closed {
+			return "", "", errNoSession
+		}
+		return session, call, nil
+	}
 	all := []*tool{one}
 	if mixed {
-		all = slices.Collect(maps.Values(t.byToken))
+		all = slices.DeleteFunc(slices.Collect(maps.Values(t.byToken)), func(one *tool) bool { return one == t.plugin })
 	}
 	if id != "" && !mixed {
-		if c := one.shown[id]; c != nil {
-			c.taken = true
+		if _, shown := one.shown[id]; shown {
+			one.shown[id] = true
 		}
 		return one.session, id, nil
 	}
-	var found *shownCall
+	var found *tool
 	for _, a := range all {
-		for shown, c := range a.shown {
-			if c.taken {
+		for shown, taken := range a.shown {
+			if taken {
 				continue
 			}
 			if found != nil {
 				return one.alone(all)
 			}
-			found, session, call = c, a.session, shown
+			found, call = a, shown
 		}
 	}
 	if found == nil {
 		return one.alone(all)
 	}
-	found.taken = true
-	return session, call, nil
+	found.shown[call] = true
+	return found.session, call, nil
 }
 
 // alone places a call of which nobody knows which tool call it is.
@@ -186,7 +188,7 @@ func (t *tool) asksFor(call gjson.Result, n naming) bool {
 	if members == nil {
 		members = n.shows
 	}
-	open := t.shown[call.Get("toolCallId").Str] != nil
+	_, open := t.shown[call.Get("toolCallId").Str]
 	if !open || n.blurred || !n.are(members, t.name, call) || !harmless[call.Get("kind").Str] {
 		return false
 	}

@@ -130,7 +130,7 @@ func Profiles() []Profile {
 			Name: "opencode", Title: "OpenCode",
 			Says: []string{"OpenCode"}, Programs: []string{"opencode"}, Start: []string{"opencode", "acp"},
 			SidePassword: "OPENCODE_SERVER_PASSWORD", MixesServers: true, Env: []string{"OPENCODE_ENABLE_QUESTION_TOOL=1"}, Until: 2,
-			Note: "is answered over its HTTP API; version 2 asks with forms, and its first releases dismiss their questions unseen",
+			Note: "is answered over its HTTP API; version 2 gets a question tool in place of its own",
 		},
 		{
 			Name: "pi", Title: "pi (pi-acp)",

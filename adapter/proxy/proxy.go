@@ -58,7 +58,9 @@
 // OpenCode 2 has the first version's command, but not its API. Built from its sources of
 // 19 August 2026 it asks for permissions as any agent does, and dismisses its own
 // questions before anybody can see them; later releases ask with forms, as they are
-// documented. In a terminal it refuses our plugin, and is watched by its service.
+// documented. So [Serve] has it load a question tool in place of its own, from a folder
+// that is gone afterwards; where it does not, the user is told of a question that was
+// dismissed. In a terminal it refuses our plugin, and is watched by its service.
 //
 // All but nanocoder asked two questions in one call. Where an agent accepts no own
 // words, Other is not offered. An agent's HTTP API can be reached only if the proxy
@@ -69,7 +71,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -165,6 +166,7 @@ func Relay(ctx context.Context, editor, agent Stream, o Options) error {
 type launched struct {
 	profile Profile
 	side    *side
+	plugin  string // the folder of the plugin that asks, if it has one
 	// explain says more about the end of an agent.
 	explain func(error) error
 }
@@ -176,6 +178,9 @@ func relay(ctx context.Context, editor, agent Stream, o Options, started launche
 	defer context.AfterFunc(ctx, func() { cancel(errStopped) })()
 	p := newProxy(inner, editor.Out, agent.Out, o)
 	p.side, p.profile, p.from = started.side, started.profile, seen.NewInlet(editor.In)
+	if started.plugin != "" {
+		p.Step(func() { p.plugged(started.plugin) })
+	}
 	ended := make(chan error, 2)
 	go func() {
 		err := gone(errEditorGone, errAgentGone, p.run(p.from, p.agent, p.fromEditor))
@@ -286,8 +291,4 @@ type writeError struct{ error }
 
 // unique begins the ids of requests that this process makes. Behind another
 // proxy there is more than one.
-func unique() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:])
-	return "acp-bridge-" + hex.EncodeToString(b[:]) + "-"
-}
+func unique() string { return "acp-bridge-" + rand.Text() + "-" }

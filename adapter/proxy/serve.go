@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,6 +40,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Command, o Option
 	var err error
 	if c, started.side, err = started.profile.launch(ctx, c); err != nil {
 		return err
+	}
+	if started.profile.Until > 0 && started.side == nil && o.Tool != ToolNever {
+		if started.plugin, err = c.plug(); err != nil {
+			return fmt.Errorf("the agent's question tool could not be written: %w", err)
+		}
+		defer os.RemoveAll(started.plugin)
 	}
 	p, err := proc.Start(proc.Options{Args: c.Args, Env: c.Env, Dir: c.Dir, Stderr: c.Stderr})
 	if err != nil {

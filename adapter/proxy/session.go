@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -112,7 +113,7 @@ func (p *proxy) track(session, id, status string, input gjson.Result, subAgent b
 	s := p.session(session)
 	switch {
 	case status == "completed" || status == "failed":
-		if status == "failed" && s.inputs[id] != nil && p.profile.Until > 0 && p.side == nil && s.runs() {
+		if status == "failed" && s.inputs[id] != nil && p.profile.Until > 0 && p.side == nil && (p.tools.plugin == nil || !p.tools.plugin.used) && s.runs() {
 			p.say(session, unseenRemark)
 		}
 		delete(s.tools, id)
@@ -174,10 +175,11 @@ func (p *proxy) input(session, tool string) (input json.RawMessage) {
 	return input
 }
 
-// subAgentIn reports whether a sub-agent works in a tool call.
+// subAgentIn reports whether a sub-agent works in a tool call. OpenCode 2 writes its
+// session before the id.
 func (p *proxy) subAgentIn(session, tool string) bool {
 	s := p.sessions[session]
-	return s != nil && s.subAgents[tool]
+	return s != nil && (s.subAgents[tool] || p.profile.Until > 0 && strings.HasPrefix(tool, "ses_"))
 }
 
 // opensAnew takes note of an opening of a session that is there: what the editor

@@ -16,9 +16,7 @@ func edit(object []byte, change func(old []byte) []byte, path ...string) []byte 
 	if len(path) == 0 {
 		return change(object)
 	}
-	if object == nil || string(object) == "null" {
-		object = []byte("{}")
-	}
+	object = unlessSet("{}")(object)
 	parsed := gjson.ParseBytes(object)
 	if !parsed.IsObject() {
 		return object
@@ -34,6 +32,16 @@ func edit(object []byte, change func(old []byte) []byte, path ...string) []byte 
 		key = "," + key
 	}
 	return slices.Concat(head, []byte(key), next, object[end:])
+}
+
+// unlessSet is a change of what is missing, or null.
+func unlessSet(value string) (change func(old []byte) []byte) {
+	return func(old []byte) []byte {
+		if old == nil || string(old) == "null" {
+			return []byte(value)
+		}
+		return old
+	}
 }
 
 // member finds a member and where it stands. Of a key that comes twice the last

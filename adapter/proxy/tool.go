@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +33,7 @@ type tools struct {
 	byToken  map[string]*tool
 	made     int
 	closed   bool
+	plugin   *tool // of an agent's plugin, for all its sessions; nil if it has none
 }
 
 // tool is that of one session.
@@ -43,10 +46,10 @@ type tool struct {
 	handler http.Handler
 	session string
 	calls   int
-	asking  int                   // calls that have no result
-	used    bool                  // the agent has come to it
-	bound   bool                  // the agent has opened the session
-	shown   map[string]*shownCall // by the agent's id, while they are open
+	asking  int             // calls that have no result
+	used    bool            // the agent has come to it
+	bound   bool            // the agent has opened the session
+	shown   map[string]bool // by the agent's id, while they are open: a call over MCP is known to be it
 }
 
 // opens takes a request that opens a session, and adds the tool to it.
@@ -60,13 +63,13 @@ func (p *proxy) opens(line []byte, m *message, method string) act {
 	if !p.opts.addsTool(profile) {
 		return nil
 	}
-	token, name, url, err := p.tools.add(m.params, profile)
+	one, err := p.tools.add(m.params, profile)
 	if err != nil {
 		p.log.Warn("the agent gets no question tool", "err", err)
 		return nil
 	}
-	r.tool = token
-	entry := p.toolEntry(name, url, profile)
+	r.tool = one.token
+	entry := p.toolEntry(one, profile)
 	params := edit(m.params, func(list []byte) []byte { return appended(list, entry) }, "mcpServers")
 	return rewritten(line, "params", params)
 }
@@ -78,14 +81,14 @@ func goesOn(method string) bool {
 
 // toolEntry is the tool among the MCP servers of a session. Agents that are known
 // to need it take HTTP, whether they say so or not; any agent takes stdio.
-func (p *proxy) toolEntry(name, url string, profile Profile) []byte {
+func (p *proxy) toolEntry(one *tool, profile Profile) []byte {
 	if relay := p.opts.Relay; len(relay) > 0 && !p.overHTTP && !profile.Tool {
 		return clean.JSON(map[string]any{
-			"name": name, "command": relay[0], "args": append([]string{}, relay[1:]...),
-			"env": []any{map[string]string{"name": ToolAddress, "value": url}}, // not for all to see, as arguments are
+			"name": one.name, "command": relay[0], "args": append([]string{}, relay[1:]...),
+			"env": []any{map[string]string{"name": ToolAddress, "value": one.url()}}, // not for all to see, as arguments are
 		})
 	}
-	return clean.JSON(map[string]any{"type": "http", "name": name, "url": url, "headers": []any{}})
+	return clean.JSON(map[string]any{"type": "http", "name": one.name, "url": one.url(), "headers": []any{}})
 }
 
 // appended is a JSON array with one more element.
@@ -126,23 +129,41 @@ func (p *proxy) begins(r *request, m *message) {
 
 // add makes a tool for a request that opens a session. The session is that of the
 // request, if it names one.
-func (t *tools) add(params []byte, profile Profile) (token, name, url string, err error) {
+func (t *tools) add(params []byte, profile Profile) (*tool, error) {
 	if t.closed {
-		return "", "", "", net.ErrClosed
+		return nil, net.ErrClosed
 	}
 	if t.listener == nil {
-		if err := t.listen(); err != nil {
-			return "", "", "", err
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
 		}
+		t.listener, t.byToken = listener, map[string]*tool{}
+		t.server = &http.Server{Handler: t, ReadHeaderTimeout: 10 * time.Second}
+		go func() { _ = t.server.Serve(listener) }()
 	}
 	t.made++
-	one := &tool{p: t.p, session: gjson.GetBytes(params, "sessionId").String(), number: t.made, shown: map[string]*shownCall{}}
+	one := &tool{p: t.p, session: gjson.GetBytes(params, "sessionId").String(), number: t.made, shown: map[string]bool{}}
 	one.name = serverName(params, one.number, profile)
 	one.server = mcp.New(mcp.Options{Resolver: one, Limit: profile.ToolLimit, Logger: t.p.log, Version: t.p.opts.Version})
 	one.handler = one.server.Handler()
 	one.token = rand.Text()
 	t.byToken[one.token] = one
-	return one.token, one.name, fmt.Sprintf("http://%s/%s", t.listener.Addr(), one.token), nil
+	return one, nil
+}
+
+// url is where the agent finds it.
+func (t *tool) url() string { return fmt.Sprintf("http://%s/%s", t.p.tools.listener.Addr(), t.token) }
+
+// plugged makes the tool of the plugin in this folder, and writes its address there.
+func (p *proxy) plugged(dir string) {
+	one, err := p.tools.add(nil, Profile{ToolLimit: -1})
+	if p.tools.plugin = one; err == nil {
+		err = os.WriteFile(filepath.Join(dir, "address"), []byte(one.url()), 0o600)
+	}
+	if err != nil {
+		p.log.Warn("the agent gets no question tool", "err", err)
+	}
 }
 
 // serverName is how the agent knows the server: by a name that none of the
@@ -160,16 +181,6 @@ func serverName(params []byte, number int, profile Profile) string {
 		name = mcp.ServerName + "-" + strconv.Itoa(n)
 	}
 	return name
-}
-
-func (t *tools) listen() (err error) {
-	if t.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		return err
-	}
-	t.byToken = map[string]*tool{}
-	t.server = &http.Server{Handler: t, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = t.server.Serve(t.listener) }()
-	return nil
 }
 
 // ServeHTTP finds the session's server.
@@ -312,16 +323,20 @@ var errSubAgent = errors.New(refusedSubAgent)
 // the agent: a cancel or a prompt ends it.
 func (p *proxy) asksByTool(by *tool, c *convert.Call) (q *asking, err error) {
 	by.calls++
+	name := fmt.Sprintf("mcp %d %d", by.number, by.calls)
 	session, call, err := p.tools.place(by, c.ID, p.profile.MixesServers)
 	if err != nil {
 		return nil, err
 	}
 	c.ID = call
 	subAgent := p.subAgentIn(session, c.ID)
+	if by == p.tools.plugin {
+		name = asideID(session, call) // it ends with its tool call: the agent does not take it back
+	}
 	if subAgent && p.opts.RefuseSubAgents {
 		return nil, errSubAgent
 	}
-	if q, err = p.enter(fmt.Sprintf("mcp %d %d", by.number, by.calls), session, subAgent, nil); err == nil {
+	if q, err = p.enter(name, session, subAgent, nil); err == nil {
 		c.Session = q.in.id
 	}
 	return q, err

@@ -55,20 +55,25 @@ type promptAnswer struct {
 
 func newRealRun(t *testing.T, name string, start realtest.Start, model *modeltest.Server, capabilities string) *realRun {
 	t.Helper()
+	return newRealRunWith(t, name, start, model, capabilities, proxy.Options{})
+}
+
+func newRealRunWith(t *testing.T, name string, start realtest.Start, model *modeltest.Server, capabilities string, o proxy.Options) *realRun {
+	t.Helper()
 	toProxy, fromEditor, err := os.Pipe()
 	require.NoError(t, err)
 	toEditor, fromProxy, err := os.Pipe()
 	require.NoError(t, err)
 	r := &realRun{model: model, dir: start.Dir, user: &realUser{asked: make(chan struct{}, 100), permits: make(chan gjson.Result, 100)}, desk: new(desk.Desk), ended: make(chan error, 1)}
-	var profile proxy.Profile
+	o.Desk, o.TrustPrompts = r.desk, true
 	for _, p := range proxy.Profiles() {
 		if p.Name == name {
-			profile = p
+			o.Agent = p
 		}
 	}
 	go func() {
 		err := proxy.Serve(context.Background(), toProxy, fromProxy,
-			proxy.Command{Args: start.Args, Env: start.Env, Dir: start.Dir, Stderr: testWriter{t}}, proxy.Options{Agent: profile, Desk: r.desk, TrustPrompts: true})
+			proxy.Command{Args: start.Args, Env: start.Env, Dir: start.Dir, Stderr: testWriter{t}}, o)
 		fromProxy.Close()
 		r.ended <- err
 	}()

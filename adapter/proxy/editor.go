@@ -89,9 +89,8 @@ func (p *proxy) initialize(line []byte, m *message) act {
 		p.log.Warn("the editor's initialize has parts that cannot be read; they are passed over", "err", err)
 	}
 	p.meet(r, nil)
-	empty := unlessSet("{}")
-	params := edit(said, empty, "clientCapabilities", "elicitation", "form")
-	params = edit(params, empty, "clientCapabilities", "elicitation", "url")
+	params := edit(said, unlessSet("{}"), "clientCapabilities", "elicitation", "form")
+	params = edit(params, unlessSet("{}"), "clientCapabilities", "elicitation", "url")
 	return rewritten(line, "params", params)
 }
 

@@ -42,10 +42,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Command, o Option
 		return err
 	}
 	if started.profile.Until > 0 && started.side == nil && o.Tool != ToolNever {
-		if started.plugin, err = c.plug(); err != nil {
+		started.plugin, err = c.plug()
+		defer os.RemoveAll(started.plugin)
+		if err != nil {
 			return fmt.Errorf("the agent's question tool could not be written: %w", err)
 		}
-		defer os.RemoveAll(started.plugin)
 	}
 	p, err := proc.Start(proc.Options{Args: c.Args, Env: c.Env, Dir: c.Dir, Stderr: c.Stderr})
 	if err != nil {

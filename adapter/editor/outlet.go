@@ -137,7 +137,7 @@ func (o *outlet) put(line []byte, urgent bool) {
 	}
 	o.lane.Enter()
 	defer o.lane.Leave()
-	for o.full() && o.s.ctx.Err() == nil {
+	for o.holding.Load() && (len(o.held) >= maxHeld || o.bytes >= maxHeldBytes) && o.s.ctx.Err() == nil {
 		o.awaitRoom()
 	}
 	if o.holding.Load() {
@@ -146,11 +146,6 @@ func (o *outlet) put(line []byte, urgent bool) {
 		return
 	}
 	o.send(line, urgent)
-}
-
-// full reports whether too much is held.
-func (o *outlet) full() bool {
-	return o.holding.Load() && (len(o.held) >= maxHeld || o.bytes >= maxHeldBytes)
 }
 
 // awaitRoom leaves the lane until there may be room, or the session ends.

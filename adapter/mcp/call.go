@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,11 +21,6 @@ People take their time. If the result says that there is no answer yet, call the
 
 // ticketSchema describes the member that the schema of the questions lacks.
 const ticketSchema = `"ticket":{"type":"string","description":"Only to wait on: the ticket from an earlier result that said there is no answer yet"},`
-
-// withTicket is the schema of the tool's input.
-func withTicket(schema json.RawMessage) json.RawMessage {
-	return bytes.Replace(schema, []byte(`"properties": {`), []byte(`"properties": {`+ticketSchema), 1)
-}
 
 // call is a call of the tool.
 func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

@@ -101,7 +101,7 @@ func New(o Options) *Server {
 	s.sdk.AddReceivingMiddleware(agreed)
 	s.sdk.AddTool(&sdk.Tool{
 		Name: ToolName, Title: "Ask the user", Description: tool.Description + ticketDescription,
-		InputSchema: withTicket(tool.Schema),
+		InputSchema: bytes.Replace(tool.Schema, []byte(`"properties": {`), []byte(`"properties": {`+ticketSchema), 1),
 		// It changes nothing, and needs no permission: the user sees the
 		// question anyhow.
 		Annotations: &sdk.ToolAnnotations{Title: "Ask the user", ReadOnlyHint: true},

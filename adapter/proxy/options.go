@@ -62,11 +62,6 @@ const (
 	ToolNever
 )
 
-// addsTool reports whether an agent gets the tool.
-func (o Options) addsTool(p Profile) bool {
-	return o.Tool == ToolAlways || o.Tool == ToolWhereNeeded && p.Tool
-}
-
 // traceOut traces what is sent on a wire, nil if nobody wants to see it.
 func (o Options) traceOut(wire string) func([]byte) {
 	if o.Trace == nil {

@@ -60,7 +60,7 @@ func (p *proxy) opens(line []byte, m *message, method string) act {
 		p.opensAnew(r.session, r.opened)
 	}
 	profile := p.profile
-	if !p.opts.addsTool(profile) {
+	if p.opts.Tool != ToolAlways && (p.opts.Tool != ToolWhereNeeded || !profile.Tool) {
 		return nil
 	}
 	one, err := p.tools.add(m.params, profile)

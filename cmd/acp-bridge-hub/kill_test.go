@@ -121,13 +121,6 @@ func (p *process) post(path, body string) (status int) {
 	return status
 }
 
-func (p *process) get(path string) string {
-	p.t.Helper()
-	status, text := p.request(http.MethodGet, path, "")
-	require.Equal(p.t, http.StatusOK, status)
-	return text
-}
-
 func askBody(id string) string {
 	return `{"id":"` + id + `","name":"AskUserQuestion","input":{"questions":[{"question":"Go on?","header":"Go","multiSelect":false,"options":[{"label":"Yes","description":""},{"label":"No","description":""}]}]}}`
 }

@@ -42,7 +42,7 @@ func (c *check) report() string {
 		if !r.fine {
 			mark = "**wrong**"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.what, strings.Join(r.rungs, ", then "), mark, cell(r.got))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.what, strings.Join(r.rungs, ", then "), mark, strings.ReplaceAll(clean.Truncate(clean.Line(r.got), 120), "|", `\|`))
 	}
 	if list := c.problems(); len(list) > 0 {
 		b.WriteString("\nOn the wire:\n\n")
@@ -61,11 +61,6 @@ func yes(b bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// cell is a text in a table.
-func cell(s string) string {
-	return strings.ReplaceAll(clean.Truncate(clean.Line(s), 120), "|", `\|`)
 }
 
 // problems are those of all steps, each once.

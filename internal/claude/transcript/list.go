@@ -88,7 +88,7 @@ func List(ctx context.Context, opts Options) (page []Info, next string, err erro
 		}
 		if len(page) == limit { // there is one more
 			last := page[limit-1]
-			return page, cursor(last.Updated, last.ID), nil
+			return page, base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.Updated.UnixNano(), 10) + ":" + last.ID)), nil
 		}
 		page = append(page, info)
 	}
@@ -167,10 +167,6 @@ func belongs(dir, cwd string, strict bool) bool {
 		return true
 	}
 	return realPath(dir) == real
-}
-
-func cursor(updated time.Time, id string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(updated.UnixNano(), 10) + ":" + id))
 }
 
 func parseCursor(s string) (candidate, error) {

@@ -23,7 +23,7 @@ var budget = []struct {
 	count func(counted) int
 	limit int
 }{
-	{"code lines", func(s counted) int { return s.code }, 65_413},
+	{"code lines", func(s counted) int { return s.code }, 65_414},
 	{"lines of tests", func(s counted) int { return s.tests }, 54_684},
 	{"packages", func(s counted) int { return len(s.packages) }, 55},
 	{"lock sites in adapter and internal", func(s counted) int { return s.locks }, 86},

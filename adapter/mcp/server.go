@@ -16,6 +16,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -101,7 +102,7 @@ func New(o Options) *Server {
 	s.sdk.AddReceivingMiddleware(agreed)
 	s.sdk.AddTool(&sdk.Tool{
 		Name: ToolName, Title: "Ask the user", Description: tool.Description + ticketDescription,
-		InputSchema: bytes.Replace(tool.Schema, []byte(`"properties": {`), []byte(`"properties": {`+ticketSchema), 1),
+		InputSchema: json.RawMessage(bytes.Replace(tool.Schema, []byte(`"properties": {`), []byte(`"properties": {`+ticketSchema), 1)),
 		// It changes nothing, and needs no permission: the user sees the
 		// question anyhow.
 		Annotations: &sdk.ToolAnnotations{Title: "Ask the user", ReadOnlyHint: true},

@@ -84,7 +84,7 @@ func TestAWriteWhoseReplyIsLost(t *testing.T) {
 		"create": func() (uint64, error) { return s.Create(t.Context(), "b", []byte("mine")) },
 		"refused since": func() (uint64, error) {
 			var once error // who may write is removed behind it
-			return s.UpdateWhile(t.Context(), "d", []byte("mine"), fourth, func(context.Context) (err error) {
+			return s.UpdateIf(t.Context(), "d", []byte("mine"), fourth, func(context.Context) (err error) {
 				err, once = once, errors.New("no longer")
 				return err
 			})

@@ -24,7 +24,7 @@ var budget = []struct {
 	limit int
 }{
 	{"code lines", func(s counted) int { return s.code }, 65_414},
-	{"lines of tests", func(s counted) int { return s.tests }, 54_684},
+	{"lines of tests", func(s counted) int { return s.tests }, 54_688},
 	{"packages", func(s counted) int { return len(s.packages) }, 55},
 	{"lock sites in adapter and internal", func(s counted) int { return s.locks }, 86},
 	{`comments "mu is held" in adapter and internal`, func(s counted) int { return s.held }, 1},

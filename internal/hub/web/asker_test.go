@@ -32,19 +32,23 @@ func TestWhatWasSaidElsewhereIsNoAnswer(t *testing.T) {
 	require.Equal(t, convert.Answered, r.ResultFor("p1").Status)
 }
 
-// Whoever looks does not keep a process there that is gone, also with its credential.
+// Whoever looks does not keep a process there that is gone: a phone, or another with its credential.
 func TestALookIsNoAsker(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{Lease: 200 * time.Millisecond})
-	s.expect(202, "POST", "/conversations/c1/ask?dialect=bridge", `{"name":"toolu_1","asker":"a","call":{"ID":"toolu_1","Questions":[{"Text":"Which database?","Options":[{"Label":"SQLite"},{"Label":"PostgreSQL"}]}]}}`)
-	looked := make(chan string)
-	go func() { looked <- s.expect(200, "GET", "/conversations/c1/questions/toolu_1?wait=5m", "") }()
-	require.Eventually(t, func() bool {
-		r, err := s.board.Find("c1", "toolu_1")
-		return err == nil && r.Gone
-	}, patience, 5*time.Millisecond)
-	s.expect(200, "POST", "/conversations/c1/respond?question=toolu_1", `{"answers":{"Which database?":"SQLite"}}`)
-	require.Contains(t, <-looked, "SQLite")
+	const named = `{"name":"toolu_1","asker":"a","call":{"ID":"toolu_1","Questions":[{"Text":"Which database?","Options":[{"Label":"SQLite"},{"Label":"PostgreSQL"}]}]}}`
+	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", "Bearer "+s.device("bot", web.CanAsk))
+	s.expect(202, "POST", "/conversations/c2/ask?dialect=bridge", named)
+	for _, at := range []string{"c1", "c2"} {
+		looked := make(chan string)
+		go func() { looked <- s.expect(200, "GET", "/conversations/"+at+"/questions/toolu_1?wait=5m", "") }()
+		require.Eventually(t, func() bool {
+			r, err := s.board.Find(at, "toolu_1")
+			return err == nil && r.Gone
+		}, patience, 5*time.Millisecond)
+		s.expect(200, "POST", "/conversations/"+at+"/respond?question=toolu_1", `{"answers":{"Which database?":"SQLite"}}`)
+		require.Contains(t, <-looked, "SQLite")
+	}
 }
 
 // A permission's answer names what was seen: another one may have taken its place, under its id.
